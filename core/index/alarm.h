@@ -1,5 +1,5 @@
-// The times of pages and hosts in the index, and heaps of alarms that say when to look at one
-// again.
+// The times of pages and hosts in the index, and heaps of alarms. An alarm says when to look at a
+// page or host again.
 #ifndef FRESHET_CORE_INDEX_ALARM_H_
 #define FRESHET_CORE_INDEX_ALARM_H_
 
@@ -15,34 +15,35 @@
 
 namespace freshet {
 
-// An alarm in a heap. `tag` tells the alarm that counts from older ones of the same id: a stale
-// alarm stays in the heap, so its owner checks whether it still counts. Value type,
-// thread-compatible.
+// An alarm in a heap. Alarms are not removed when they become invalid. The owner therefore checks
+// each alarm, and `tag` tells the valid alarm of an id from stale ones.
+// Value type, thread-compatible.
 template <typename When, typename Id>
 struct Alarm {
   When at;
   Id id;
   uint32_t tag = 0;
-  // For heaps with the earliest on top.
+  // Reversed, so that the standard heap functions put the earliest on top.
   bool operator<(const Alarm& other) const {
     return other.at != at ? other.at < at : other.id < id;
   }
 };
 
-// Alarms, the earliest first. Owner thread only.
+// A queue of alarms, the earliest first. Owner thread only.
 //
-// Clients decide how often an alarm is replaced by another. So each Push looks at a few entries in
-// turn and drops stale ones: these stay fewer than the others and some thousands, and no call has
-// to look through all.
+// Clients can replace alarms as often as they like, and each replaced alarm leaves a stale entry.
+// Each Push therefore checks a few entries of the heap, round-robin, and drops stale ones. The
+// stale entries stay fewer than the valid ones, or fewer than some thousands, and no call has to
+// scan the whole heap.
 //
-// Alarms that come in order, such as those of hosts with equal delays, need no heap: they wait in a
-// ring, and the first alarm is the first of the ring or of the heap. 16 bytes an alarm. Cost: a
-// comparison for an alarm in order, else the logarithm of the entries of the heap.
+// Alarms that come in order, such as those of hosts with equal delays, need no heap. They go to a
+// ring buffer, and the first alarm is the first of the ring or of the heap. An alarm takes 16
+// bytes. Cost: one comparison for an alarm in order, otherwise the logarithm of the heap's size.
 template <typename When, typename Id>
 class AlarmHeap {
  public:
   using Entry = Alarm<When, Id>;
-  // Adds an alarm. `counts(entry)`: whether an alarm is not stale.
+  // Adds an alarm. `counts(entry)` returns true if an alarm is valid.
   template <typename Counts>
   void Push(const Entry& alarm, Counts counts) {
     if (heap_.size() > kUnswept) Sweep(counts);
@@ -55,8 +56,8 @@ class AlarmHeap {
     heap_.push_back(alarm);
     std::push_heap(heap_.begin(), heap_.end());
   }
-  // Takes out due alarms up to the first that counts, and returns its id. nullopt = no due alarm is
-  // left, or `left` ran out, which counts down the alarms looked at.
+  // Removes due alarms up to the first valid one, and returns its id. Each removed alarm takes one
+  // from `left`. nullopt = no due alarm is left, or `left` has reached 0.
   template <typename Counts>
   [[nodiscard]] std::optional<Id> NextDue(When now, size_t* left, Counts counts) {
     while (*left > 0 && Rings(now)) {
@@ -68,7 +69,7 @@ class AlarmHeap {
   }
   [[nodiscard]] bool empty() const { return size() == 0; }
   [[nodiscard]] size_t size() const { return size_ + heap_.size(); }
-  // Whether the first alarm is due.
+  // Returns true if the first alarm is due.
   [[nodiscard]] bool Rings(When now) const { return !empty() && !(now < First().at); }
   // Precondition of both: not empty.
   [[nodiscard]] const Entry& First() const { return RingFirst() ? ring_[first_] : heap_.front(); }
@@ -86,19 +87,19 @@ class AlarmHeap {
   }
 
  private:
-  // Bounds the copy when the ring grows.
+  // Bounds the copying when the ring grows.
   static constexpr size_t kLargestRing = size_t{1} << 17;
-  // A heap with fewer entries needs no sweep.
+  // A heap with at most this many entries is not swept.
   static constexpr size_t kUnswept = 4096;
-  // A push adds one entry. A sweep looks at entries until kCounting count, and at most at
-  // kLookedAt.
+  // A push adds one entry. A sweep stops after kCounting valid entries, or kLookedAt entries in
+  // total.
   static constexpr int kCounting = 2;
   static constexpr int kLookedAt = 4;
 
-  // The sweep goes round the heap in the order of its places. An entry that does not count is
-  // dropped when the sweep comes by, at the latest after half as many pushes as there are entries.
-  // So the share of such entries settles where a push drops as many as it adds, below one in two.
-  // The ring needs no sweep: its size is bounded.
+  // Checks the next entries of the heap, round-robin by position, and drops stale ones. A stale
+  // entry is dropped at the latest after half as many pushes as the heap has entries. The share of
+  // stale entries therefore settles below one half, where each push drops as many entries as it
+  // adds. The ring needs no sweep, because its size is bounded.
   template <typename Counts>
   void Sweep(Counts counts) {
     int counting = 0;
@@ -112,7 +113,7 @@ class AlarmHeap {
       }
     }
   }
-  // Removes an entry; the last one takes the place.
+  // Removes an entry. The last entry takes its place and is sifted.
   void RemoveAt(size_t place) {
     const Entry last = heap_.back();
     heap_.pop_back();
@@ -142,19 +143,19 @@ class AlarmHeap {
     return true;
   }
 
-  std::vector<Entry> ring_;  // a power of two of them, or none
+  std::vector<Entry> ring_;  // size is 0 or a power of two
   size_t first_ = 0;
   size_t size_ = 0;  // entries in the ring
   PlainVector<Entry> heap_;
-  size_t swept_ = 0;  // the entry of the heap that the next sweep looks at first
+  size_t swept_ = 0;  // the position in the heap where the next sweep starts
 };
 
-// The times of a page: picked never before `eligible_from` (none = any time), and before all others
-// from `forced_at` on (infinite = never). Value type, thread-compatible.
+// The times of a page. It is never picked before `eligible_from` (none = no limit), and precedes
+// all other pages from `forced_at` on (infinite = never). Value type, thread-compatible.
 struct PageTimes {
   Instant eligible_from;
   Instant forced_at = Instant::Infinite();
-  uint32_t tag = 0;  // tag of the alarms that count
+  uint32_t tag = 0;  // tag of the page's valid alarms
 };
 
 }  // namespace freshet

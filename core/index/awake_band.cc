@@ -11,21 +11,23 @@
 namespace freshet {
 namespace {
 
-// Values have relative errors below 1e-12, and a line is rounded once a period; it expires after
-// kMaxPeriods of them, so this covers both: 4096 x 2^-52 < 1e-12.
+// Values have relative errors below 1e-12. A line is rounded once a period and expires after at
+// most kMaxPeriods periods, so its rounding error is below 4096 x 2^-52 < 1e-12. This slack covers
+// both.
 constexpr double kSlack = 1e-11;
 constexpr double kMaxPeriods = 4096;
 constexpr double kRounding = kMaxPeriods * 0x1p-52;
-// Long enough that few lines are renewed at a split. The cost is a slope that is too steep, by the
-// share of these periods in a page's cycle.
+// A line lasts this many periods, so that few lines are renewed at a split. The cost is a line that
+// is too steep, by the share of these periods in a page's cycle.
 constexpr double kPeriodsALine = 10;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLowest = std::numeric_limits<double>::lowest();
-// A level is computed again if the pages above differ from the target by more than this factor.
+// A level is computed again if the number of pages above it differs from the target by more than
+// this factor.
 constexpr double kTolerance = 2;
-// The tolerance under a value that is reached, where another split would cost more.
+// The tolerance if the price is certain to be reached. Another split would then cost more.
 constexpr double kToleranceOnce = 8;
-// Periods between two moves of the lines' origin.
+// The origin of the lines moves after this many periods.
 constexpr double kPeriodsAnOrigin = 8;
 constexpr size_t kSample = 256;
 constexpr size_t kListed = 128;
@@ -33,8 +35,8 @@ constexpr size_t kListed = 128;
 }  // namespace
 
 AwakeBand::Line AwakeBand::MakeLine(uint32_t slot, const ValueJet& jet, double now) const {
-  // The line holds for d <= span: slope d + curvature d^2/2 <= (slope + curvature span/2) d. A page
-  // that will not be warm for long gets a long line, at the cost of curvature span d/2.
+  // For d <= span, slope d + curvature d^2/2 <= (slope + curvature span/2) d. A page that will not
+  // soon be warm gets a long line, at the cost of curvature span d/2.
   const double left = std::max(next_.end - now, 0.0);
   double span = kPeriodsALine * left;
   if (jet.value < warm_.level && jet.slope > 0) {
@@ -43,7 +45,7 @@ AwakeBand::Line AwakeBand::MakeLine(uint32_t slot, const ValueJet& jet, double n
   return Write(slot, jet.value, jet.slope + jet.curvature * span / 2, now, span);
 }
 
-// The chord of the jet, which bends upwards.
+// The chord of the jet over the hot period. The jet is convex, so it lies below its chord.
 AwakeBand::Line AwakeBand::MakeHotLine(uint32_t slot, double now, Instant at) const {
   const AwakePage& page = pages_[slot];
   const double span = hot_.end - now;
@@ -56,9 +58,9 @@ AwakeBand::Line AwakeBand::MakeHotLine(uint32_t slot, double now, Instant at) co
 AwakeBand::Line AwakeBand::Write(uint32_t slot, double value, double slope, double now,
                                  double span) const {
   slope *= 1 + kSlack;
-  // The line is written from the origin, plus the rounding error there.
+  // The base of a line is its value at the origin.
   const double since = now - origin_;
-  // Plus the rounding of the clock, now and later.
+  // Covers the rounding error of the base, and that of the clock now and later.
   const double rounding = slope * (kRounding * (since + span) + 0x1p-51 * (now + span));
   const Line line{value * (1 + kSlack) - slope * since + rounding, slope, now + span, slot};
   DCHECK(!std::isnan(line.base) && std::isfinite(line.slope));
@@ -154,8 +156,8 @@ void AwakeBand::Tighten(uint32_t slot, const ValueJet& jet, double now, Instant 
   const uint32_t next = PlaceIn(next_, slot);
   if (next != kNone) next_.Set(next, line);
   if (next == kNone && place < examined_ && Reaches(line, next_)) (void)Join(next_, line);
-  // A line that lasts longer may be steeper. A page that is not warm, or not hot, need not become
-  // so: its line at the beginning of the period was low enough.
+  // A line that lasts longer can be steeper. A page that is not warm, or not hot, need not become
+  // so, because its line at the beginning of the period was low enough.
   const uint32_t warm = PlaceIn(warm_, slot);
   if (warm == kNone) return;
   warm_.Set(warm, line);
@@ -186,7 +188,7 @@ AwakeBand::Leader AwakeBand::Top() {
 
 AwakeBand::Leader AwakeBand::LeaderAt(const HighestValue& highest) const {
   size_t best = highest.place;
-  // Turns matter only among values: a bound that is not exact must be tightened first.
+  // Turns matter only among exact values: a bound that is not exact must be tightened first.
   const bool tie =
       highest.next == highest.value && highest.value == pages_[hot_.slot[best]].jet.value;
   for (size_t i = 0; tie && i < hot_.size; ++i) {
@@ -208,7 +210,7 @@ void AwakeBand::MoveOrigin(double now, double length) {
   if (passed < kPeriodsAnOrigin * length) return;
   kernels_.advance(lines_.base.data(), lines_.slope.data(), lines_.size, passed);
   kernels_.advance(warm_.base.data(), warm_.slope.data(), warm_.size, passed);
-  // Writes the hot lines again.
+  // Forces the hot lines to be computed again.
   hot_.Clear();
   origin_ = now;
 }
@@ -241,12 +243,12 @@ void AwakeBand::Fill(const Lines& from, const Period& period, Tier& tier) {
   if (period.target >= from.size) {
     count = select(kLowest);
   } else {
-    // A level above a reached value would force another split.
+    // A level above a value that is certain to be reached would force another split.
     const double gap = period.known ? std::max(tier.gap, 0.0) : tier.gap;
     count = select(period.price * (1 - gap));
     const auto ratio = static_cast<double>(period.target) / static_cast<double>(count + 1);
     if (period.known && ratio < kToleranceOnce && ratio * kToleranceOnce > 1) {
-      // Selects once, between two periods, and keeps the distance for the next.
+      // Does not select again between two periods, and keeps the distance for the next one.
     } else if (ratio * kTolerance < 1 || ratio > kTolerance) {
       count = select(SampleRank(from, end, period.target));
       tier.gap = period.price > 0 ? 1 - tier.level / period.price : 0;
@@ -340,7 +342,7 @@ void AwakeBand::Split(double now, Instant at, const Period& warm, const Period& 
   next_.Clear();
   next_.gap = warm_.gap;
   warm_.since = at;
-  next_.since = Instant::Infinite();  // lines renewed in this period join the next one
+  next_.since = Instant::Infinite();  // lines renewed in this period count for the next one
   examined_ = 0;
   SplitWarm(now, at, hot);
 }

@@ -1,5 +1,5 @@
-// A page that competes, with all that a pick needs: its record, mostly far away in memory, is read
-// only when the page wakes and written when it is crawled.
+// An awake page with everything that a pick needs. The page's record is usually not in the cache.
+// It is read only when the page wakes, and written when the page is crawled.
 #ifndef FRESHET_CORE_INDEX_AWAKE_PAGE_H_
 #define FRESHET_CORE_INDEX_AWAKE_PAGE_H_
 
@@ -10,26 +10,26 @@
 
 namespace freshet {
 
-// One line of the cache. A page that wakes is mostly crawled within some thousand picks. Until then
-// values are computed from `turn`, `rate` and `importance` under a plain policy, else from value
-// parameters that the band keeps. Value type, thread-compatible.
+// One cache line. Most pages that wake are crawled within some thousand picks. Until then their
+// values are computed from `turn`, `rate` and `importance` if the policy is plain, otherwise from
+// value parameters that AwakePages keeps. Value type, thread-compatible.
 struct AwakePage {
   PageId page;
   int64_t turn = 0;  // among equal values the page with the smaller turn wins
   // Bounds the value from `since` on.
   ValueJet jet;
   Instant since;
-  // Copies from the record, for values that need no more.
+  // Copied from the record, so that most values can be computed without it.
   float importance = 0;
   float rate = 0;
-  // The crossing, for the time when the page sleeps again.
+  // The known crossing, kept for when the page sleeps again.
   uint32_t crossing = 0;  // Crossing::code
   uint16_t level = 0;
-  bool exact : 1 = false;        // `jet` is the exact value at `since`
-  bool running : 1 = false;      // the exponent was zero at `turn`; else it stands still
-  bool plain : 1 = false;        // its value is scale R^1(rate elapsed), the scale is `importance`,
-  bool per_change : 1 = false;   // or importance/rate
-  bool prepared : 1 = false;     // the band has its value parameters
+  bool exact : 1 = false;       // `jet` is the exact value at `since`
+  bool running : 1 = false;     // the exponent was zero at `turn` and grows; false = it is constant
+  bool plain : 1 = false;       // the value is scale R^1(rate elapsed);
+  bool per_change : 1 = false;  // `scale` is importance/rate if set, else importance
+  bool prepared : 1 = false;    // AwakePages has its value parameters
   bool level_filed : 1 = false;  // Crossing::filed
 };
 static_assert(sizeof(AwakePage) == 64);

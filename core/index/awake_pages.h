@@ -1,4 +1,4 @@
-// The awake pages by slot: a slot names a page while it is awake.
+// The awake pages by slot. A slot belongs to one page while that page is awake.
 #ifndef FRESHET_CORE_INDEX_AWAKE_PAGES_H_
 #define FRESHET_CORE_INDEX_AWAKE_PAGES_H_
 
@@ -11,10 +11,10 @@
 
 namespace freshet {
 
-// No call allocates once vectors have their size. Owner thread only.
+// Allocates nothing once the vectors have reached their size. Owner thread only.
 class AwakePages {
  public:
-  // Takes a slot, whose page the caller fills in. Old contents are not cleared.
+  // Allocates a slot. Its old contents are not cleared; the caller fills in the page.
   [[nodiscard]] uint32_t Take() {
     if (free_.empty()) {
       pages_.emplace_back();
@@ -29,12 +29,12 @@ class AwakePages {
     if (pages_[slot].prepared) free_values_.push_back(value_of_[slot]);
     free_.push_back(slot);
   }
-  // Slots are below this.
+  // All slots are below this.
   [[nodiscard]] size_t size() const { return pages_.size(); }
   [[nodiscard]] AwakePage& operator[](uint32_t slot) { return pages_[slot]; }
   [[nodiscard]] const AwakePage& operator[](uint32_t slot) const { return pages_[slot]; }
 
-  // The value parameters of a prepared page. Lost when the page leaves.
+  // The value parameters of a prepared page. They are lost when the page gives back its slot.
   [[nodiscard]] const ValueParameters& value(uint32_t slot) const {
     return values_[value_of_[slot]];
   }

@@ -1,4 +1,4 @@
-// Lines by columns, for the passes of LineKernels, and tiers of lines.
+// Lines stored by column, for the passes of LineKernels, and tiers of lines.
 #ifndef FRESHET_CORE_INDEX_BAND_LINES_H_
 #define FRESHET_CORE_INDEX_BAND_LINES_H_
 
@@ -13,10 +13,11 @@
 
 namespace freshet {
 
-// A bound of the value of the page in `slot`: base + slope (t - origin) until it expires. All lines
-// have the origin of the band, so that a line is two numbers and not three; it moves up from time
-// to time, because a base far from it would lose digits. Slopes are not negative: values never
-// fall. Times are seconds on the clock of the index. Value type, thread-compatible.
+// An upper bound of the value of the page in `slot`: base + slope (t - origin) until it expires.
+// The origin is that of the band, the same for all lines, so a line needs only two numbers. The
+// origin moves forward from time to time, because a base far from it would lose digits. Slopes are
+// not negative, because values never fall. Times are seconds on the clock of the index.
+// Value type, thread-compatible.
 struct BandLine {
   double base = 0;
   double slope = 0;
@@ -24,24 +25,24 @@ struct BandLine {
   uint32_t slot = 0;
 };
 
-// One number of each line. The column, and so every eighth number, begins at a line of the cache:
-// an access across two lines of the cache takes two, and far more across two memory pages.
+// One number of each line. The column begins at a cache line, so every eighth number does too. An
+// access across two cache lines takes two accesses, and one across two memory pages is far slower.
 using LineColumn = std::vector<double, boost::alignment::aligned_allocator<double, 64>>;
 
-// Lines by columns, because a pass reads two numbers of each line and eight of them fit into a
-// register. From `size` on base is -infinity, for kLinePadding places at least, so that a pass
-// needs no tail. Places change: when a line is erased the last one takes its place, and the caller
-// must update the places it keeps. Value type, thread-compatible. No call allocates once vectors
-// have their size.
+// Lines stored by column, because a pass reads two numbers of each line, and eight numbers fit into
+// a register. At least kLinePadding places from `size` on have base -infinity, so that a pass needs
+// no code for the remainder. Places change: when a line is erased, the last one takes its place,
+// and the caller must update the places that it keeps. Allocates nothing once the vectors have
+// reached their size. Value type, thread-compatible.
 struct BandLines {
   LineColumn base;
   LineColumn slope;
   std::vector<uint32_t> slot;
   uint32_t size = 0;
 
-  // Makes room for `lines` in all.
+  // Makes room for `lines` lines in total.
   void Reserve(size_t lines);
-  // The line at place i, without its expiry, which is not held here.
+  // The line at place i. `expires` is 0, because it is not stored here.
   [[nodiscard]] BandLine Get(size_t i) const { return {base[i], slope[i], 0, slot[i]}; }
   void Set(size_t i, const BandLine& line) {
     base[i] = line.base;
@@ -54,7 +55,7 @@ struct BandLines {
     Set(size, line);
     return size++;
   }
-  // Moves the last line to place i.
+  // Erases the line at place i by moving the last line there.
   void Erase(size_t i) {
     Set(i, Get(--size));
     base[size] = -std::numeric_limits<double>::infinity();
@@ -64,9 +65,10 @@ struct BandLines {
   [[nodiscard]] double At(size_t i, double since) const { return base[i] + slope[i] * since; }
 };
 
-// Copies of the lines that may reach `level` before `end`, close together. Pages outside the tier
-// are worth less than the level until then, which is all that a pick needs. Any level is right; its
-// distance below the price decides the number of lines. Value type, thread-compatible.
+// Copies of the lines that can reach `level` before `end`, stored together. Until `end`, pages
+// outside the tier are worth less than `level`, which is all that a pick needs to know. Every level
+// is correct; its distance below the price decides how many lines the tier has.
+// Value type, thread-compatible.
 struct BandTier : BandLines {
   explicit BandTier(uint32_t number) : id(number) {}
   uint32_t id;  // index of this tier in the places of a slot

@@ -7,8 +7,8 @@
 namespace freshet {
 namespace {
 
-// Sifts the entry at `place` of a heap of numbers to its position. `place_of(number)` refers to the
-// kept place of a number.
+// Sifts the entry at `place` of a heap of numbers to its position. `place_of(number)` returns a
+// reference to the stored place of a number.
 template <typename Before, typename PlaceOf>
 void Sift(std::vector<uint32_t>& heap, size_t place, const Before& precedes,
           const PlaceOf& place_of) {
@@ -34,7 +34,7 @@ void Sift(std::vector<uint32_t>& heap, size_t place, const Before& precedes,
   put(moved);
 }
 
-// Puts `number` at its present position in the heap if wanted, else takes it out.
+// Moves `number` to its current position in the heap if wanted, otherwise removes it.
 template <typename Before, typename PlaceOf>
 void SettleIn(std::vector<uint32_t>& heap, uint32_t number, bool wanted, const Before& precedes,
               const PlaceOf& place_of) {

@@ -1,11 +1,12 @@
-// Pages that wait under a bound: a pick looks at none of them while it has a better page.
+// Pages that wait, each with an upper bound of its value. A pick looks at no waiting page while it
+// has a better page.
 //
-// A pool holds pages in a heap on a bound of their value. Pool 0 is for pages that no threshold
-// need wake (docs/index.md). Every other pool belongs to one host and holds pages that would
-// compete if the host were free. The open pools, whose pages may be picked now, are in a heap on
-// the bound of their first page: one comparison tells whether a waiting page may win. The pools of
-// hosts in a group are in a heap of the group, and free groups are in a heap too. So a group of any
-// number of hosts opens or closes at once.
+// A pool is a heap of pages by bound. Pool 0 is for pages that no threshold needs to wake
+// (docs/index.md). Every other pool belongs to one host, and has the pages that would compete if
+// the host were free. A pool is open if its pages can be picked now. The open pools are in a heap
+// by the bound of their first page, so one comparison tells if a waiting page might win. The pools
+// of hosts in a group are in a heap of that group, and the free groups are in another heap. A group
+// with any number of hosts therefore opens or closes in one step.
 #ifndef FRESHET_CORE_INDEX_BOUND_POOLS_H_
 #define FRESHET_CORE_INDEX_BOUND_POOLS_H_
 
@@ -20,8 +21,9 @@
 
 namespace freshet {
 
-// A page in a pool. 12 bytes: the bound is in two halves, which need no padding behind the page. A
-// heap of pages that stand still may hold most of an index. Value type, thread-compatible.
+// A page in a pool. It takes only 12 bytes, because the bound is stored in two halves, which need
+// no padding. This matters because the heap of pages with constant values can have most pages of an
+// index. Value type, thread-compatible.
 class WaitingPage {
  public:
   WaitingPage(double bound, PageId page)
@@ -35,55 +37,55 @@ class WaitingPage {
 };
 static_assert(sizeof(WaitingPage) == 12);
 
-// The turn of a page that waits under `bound`: among equal bounds the page with the smaller turn
-// comes first. The turn follows from the page's record, so it is not kept; it must not change while
-// the page waits. Called only where bounds are equal.
+// Returns the turn of a page that waits under `bound`: among equal bounds, the page with the
+// smaller turn comes first. The turn follows from the page's record, so pools do not store it; it
+// must not change while the page waits. Called only if bounds are equal.
 using WaitingTurns = absl::FunctionRef<int64_t(PageId page, double bound)>;
 
-// The pools of an index. A pool is a heap by bound, then by longest wait; the open pools are in a
-// heap by their first pages. So opening or closing a pool, which happens to hosts all the time,
-// costs a few steps for any number of pages. `Placed(page, position)` is called whenever a page
-// moves inside its pool; the caller keeps the position and hands it back. `turns` must be the same
-// in all calls. No call allocates once vectors have their size. Owner thread only.
+// The pools of an index. A pool is a heap by bound, then by longest wait. The open pools are in a
+// heap by their first pages. Opening or closing a pool, which happens all the time, therefore costs
+// a few steps for any number of pages. `placed(page, position)` is called whenever a page moves
+// inside its pool; the caller keeps the position and passes it back. All calls must use the same
+// `turns`. Allocates nothing once the vectors have reached their size. Owner thread only.
 class BoundPools {
  public:
   BoundPools();
 
-  // Makes an empty, closed pool of the group; 0 = none.
+  // Makes an empty, closed pool of the group; 0 = no group.
   [[nodiscard]] uint32_t Make(GroupId group = GroupId());
   // Precondition: empty.
   void Drop(uint32_t pool);
-  // Says whether the pages of the pool may be picked now.
+  // Says if the pages of the pool can be picked now.
   void SetOpen(uint32_t pool, bool open, WaitingTurns turns);
 
-  // Says whether the pages of open pools of the group may be picked now. Groups that were never
-  // named are open. Precondition: not group 0.
+  // Says if the pages of the group's open pools can be picked now. Groups that were never named are
+  // open. Precondition: not group 0.
   void SetGroupOpen(GroupId group, bool open, WaitingTurns turns);
   // Moves the pool to the group.
   void Move(uint32_t pool, GroupId group, WaitingTurns turns);
 
-  // The order of waiting: the larger bound first, then the smaller turn, then the smaller page.
+  // The order of waiting pages: larger bounds first, then smaller turns, then smaller page ids.
   [[nodiscard]] static bool Precedes(const WaitingPage& a, const WaitingPage& b,
                                      WaitingTurns turns) {
     if (a.bound() != b.bound()) return a.bound() > b.bound();
     return PrecedesOfEqual(a, b, turns);
   }
 
-  // Adds a page. Cost: the logarithm of the pool's size in steps and calls of placed; memory grows
-  // without a copy of the waiting pages.
+  // Adds a page. Takes a number of steps, and of calls of `placed`, that is logarithmic in the
+  // pool's size. Memory grows without copying the waiting pages.
   template <typename Placed>
   void Add(uint32_t pool, const WaitingPage& waiting, WaitingTurns turns, const Placed& placed);
   // Removes a page. Precondition: `position` is the last one passed to `placed` for the page.
   template <typename Placed>
   void Remove(uint32_t pool, uint32_t position, WaitingTurns turns, const Placed& placed);
 
-  // Replaces a page by another of the same bound; as Remove otherwise.
+  // Replaces a page by another with the same bound. The precondition of Remove applies.
   template <typename Placed>
   void Replace(uint32_t pool, uint32_t position, PageId by, WaitingTurns turns,
                const Placed& placed);
 
-  // The open pool, of an open group or of none, whose first page precedes all; kNone = none has
-  // pages.
+  // The open pool whose first page precedes all others. Pools of closed groups do not count.
+  // kNone = no such pool has pages.
   static constexpr uint32_t kNone = ~uint32_t{0};
   [[nodiscard]] uint32_t Top(WaitingTurns turns) const {
     const std::vector<uint32_t>& alone = groups_.front().open_pools;
@@ -98,7 +100,7 @@ class BoundPools {
     return pools_[pool].heap[position];
   }
   [[nodiscard]] size_t size(uint32_t pool) const { return pools_[pool].heap.size(); }
-  // The last value of pages that left the pool: a hint for new bounds.
+  // The value that the last page to leave the pool competed with: a hint for new bounds.
   [[nodiscard]] double& price(uint32_t pool) { return pools_[pool].price; }
 
  private:
@@ -116,12 +118,11 @@ class BoundPools {
   };
   [[nodiscard]] static bool PrecedesOfEqual(const WaitingPage& a, const WaitingPage& b,
                                             WaitingTurns turns);
-  // The first page of the group's first pool. Precondition: one is open.
+  // The first page of the group's first pool. Precondition: the group has an open pool with pages.
   [[nodiscard]] const WaitingPage& FirstOf(uint32_t group) const {
     return First(groups_[group].open_pools.front());
   }
-  // Brings the heaps of pools and groups up to date after the first page of the pool may have
-  // changed.
+  // Updates the heaps of pools and groups after the first page of the pool might have changed.
   void Settle(uint32_t pool, WaitingTurns turns);
   void SettleGroup(GroupId group, WaitingTurns turns);
   template <typename Placed>

@@ -19,7 +19,7 @@ void DuePages::Add(double by, double slow_high) {
 }
 
 void DuePages::ThresholdFell(double d) {
-  // Moves as the clock of the wheel does, rounded towards filing early.
+  // Each `by` moves like the clock of its wheel, rounded towards filing early.
   constexpr double kMore = 1 + 2e-9;
   constexpr double kRounding = 1e-15;
   for (size_t i = 0; i < size_; ++i) {

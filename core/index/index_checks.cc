@@ -1,4 +1,4 @@
-// Checks of the working index in debug builds.
+// Checks of a running index, for debug builds.
 #include <algorithm>
 #include <cmath>
 
@@ -8,7 +8,7 @@
 namespace freshet {
 namespace {
 
-// Values and lines are rounded with relative errors of 1e-11 at most.
+// The relative rounding errors of values and lines are at most 1e-11.
 constexpr double kSlack = 1e-11;
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace freshet {
 namespace {
 
-// Keeps infinity; finite numbers that are too large become the largest float.
+// Keeps infinity. Finite numbers that are too large become the largest float.
 float ToFloat(double x) {
   if (std::isinf(x)) return std::numeric_limits<float>::infinity();
   return static_cast<float>(std::min(x, double{std::numeric_limits<float>::max()}));

@@ -1,5 +1,4 @@
-// The entry of a page in an index, and the answer of a pick. Shared by the product index and its
-// twin.
+// The entry of a page in an index, and the result of a pick. PriceIndex and BruteIndex share both.
 #ifndef FRESHET_CORE_INDEX_INDEX_ENTRY_H_
 #define FRESHET_CORE_INDEX_INDEX_ENTRY_H_
 
@@ -12,9 +11,9 @@
 
 namespace freshet {
 
-// The rates of a page as the index holds them, per second: in single precision, because estimates
-// are known to percents and memory bounds the number of pages. Finite and >= 0, except
-// signal_weight, which may be infinite. Value type, thread-compatible.
+// The rates of a page as the index stores them, per second. They are in single precision, because
+// estimates are accurate only to percents, and memory limits the number of pages. All are finite
+// and >= 0, except signal_weight, which can be infinite. Value type, thread-compatible.
 struct IndexRates {
   float importance = 0;        // mu
   float change_rate = 0;       // Delta
@@ -25,42 +24,42 @@ struct IndexRates {
   bool operator==(const IndexRates&) const = default;
 };
 
-// Rounds to single precision; numbers that are too large become the largest float.
+// Rounds to single precision. Finite numbers that are too large become the largest float.
 [[nodiscard]] IndexRates MakeIndexRates(double importance, const PageRates& rates);
 
 // The inverse of MakeIndexRates, without the importance.
 [[nodiscard]] PageRates PageRatesOf(const IndexRates& rates);
 
-// A page as the index sees it: between two calls of Put its exponent grows at a constant rate. The
-// policy is part of the entry so that a change of policy can refile the pages one by one. Value
-// type, thread-compatible.
+// A page as the index sees it. Between two calls of Put its exponent grows at a constant rate. The
+// policy is part of the entry, so that a change of policy can refile the pages one by one.
+// Value type, thread-compatible.
 struct IndexEntry {
   Policy policy;
   IndexRates rates;
-  double exponent = 0;  // the exponent at `since`; >= 0, may be infinite
+  double exponent = 0;  // the exponent at `since`; >= 0, can be infinite
   Instant since;
   HostId host;
-  Instant eligible_from;                    // never picked before; none = any time
-  Instant forced_at = Instant::Infinite();  // when its value becomes infinite
+  Instant eligible_from;                    // not picked before this; none = any time
+  Instant forced_at = Instant::Infinite();  // from then on its value is infinite
 };
 
-// The value function of the page; 5 to 60 ns.
+// The value function of the page. Takes 5 to 60 ns.
 [[nodiscard]] ValueParameters ValueOf(const Policy& policy, const IndexRates& rates);
 [[nodiscard]] inline ValueParameters ValueOf(const IndexEntry& entry) {
   return ValueOf(entry.policy, entry.rates);
 }
 
-// The form in which an index holds `entry`, and by which it decides.
-//  - Of the rates only those that the policy reads stay. change_rate is then what the others say.
-//  - Exponent and instant become the instant at which the exponent was zero: `exponent` is zero,
-//    and `since` moves back by exponent/speed, to the microsecond. Not so where the exponent is
-//    infinite or beyond saturation (it is then infinite, `since` stays), nor where it would lie
-//    centuries back: such a page stands still, its exponent in single precision and `since`
-//    infinite.
-// Idempotent.
+// The form in which an index stores `entry`, and by which it decides. Canonical is idempotent.
+//  - Only the rates that the policy reads are kept. If change_rate is not one of them, it is
+//    computed from the others.
+//  - Usually `exponent` becomes zero, and `since` moves back by exponent/speed, to the microsecond:
+//    to the instant at which the exponent was zero.
+//  - If the exponent is infinite or beyond saturation, it becomes infinite and `since` stays.
+//  - If `since` would move back by centuries, the page counts as standing still: the exponent is
+//    kept in single precision, and `since` becomes infinite.
 [[nodiscard]] IndexEntry Canonical(const IndexEntry& entry);
 
-// The exponent at `at`; time before `since` counts as `since`.
+// The exponent at `at`. Before `since`, it is the exponent at `since`.
 [[nodiscard]] inline double ExponentAt(const IndexEntry& entry, const ValueParameters& value,
                                        Instant at) {
   const double elapsed = (at - entry.since).seconds();
@@ -70,7 +69,7 @@ struct IndexEntry {
   return ExponentAt(entry, ValueOf(entry), at);
 }
 
-// The value that decides at `at`.
+// The value by which the index decides at `at`.
 [[nodiscard]] inline double DecidingValue(const IndexEntry& entry, const ValueParameters& value,
                                           Instant at) {
   if (at >= entry.forced_at) return std::numeric_limits<double>::infinity();
@@ -80,7 +79,8 @@ struct IndexEntry {
   return DecidingValue(entry, ValueOf(entry), at);
 }
 
-// Among equal values the page that has waited longest wins, so that equal pages take turns.
+// Returns true if `a` has waited longer. Among equal values, the page that has waited longest wins,
+// so that equal pages take turns.
 [[nodiscard]] inline bool WaitsLonger(const IndexEntry& a, PageId id_a, const IndexEntry& b,
                                       PageId id_b) {
   const Instant since_a = a.forced_at.infinite() ? a.since : a.forced_at;

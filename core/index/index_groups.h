@@ -1,4 +1,5 @@
-// The groups of hosts in the index: the group of each host, and whether its pages may be picked.
+// The groups of hosts in the index: the group of each host, and whether the group's pages can be
+// picked.
 #ifndef FRESHET_CORE_INDEX_INDEX_GROUPS_H_
 #define FRESHET_CORE_INDEX_INDEX_GROUPS_H_
 
@@ -14,8 +15,9 @@
 
 namespace freshet {
 
-// Groups that were never named are free, and so is group 0, of all hosts without a group. 16 bytes
-// a group, and 4 a host once one is in a group. Owner thread only.
+// Groups that were never named are free. Group 0, which stands for all hosts without a group, is
+// always free. Takes 16 bytes a group, and 4 bytes a host once any host is in a group.
+// Owner thread only.
 class IndexGroups {
  public:
   [[nodiscard]] GroupId Of(HostId host) const {
@@ -29,13 +31,13 @@ class IndexGroups {
   [[nodiscard]] bool Blocked(HostId host) const { return blocked_ > 0 && IsBlocked(Of(host)); }
   [[nodiscard]] bool any_blocked() const { return blocked_ > 0; }
 
-  // Sets the group free from `free_at` on (infinite = until told otherwise). Returns whether the
-  // group has just become blocked or free. Precondition: `group` is not 0.
+  // Sets the group free from `free_at` on (infinite = until told otherwise). Returns true if the
+  // group has become blocked or free by this call. Precondition: `group` is not 0.
   [[nodiscard]] bool SetFree(GroupId group, Instant free_at, Instant now) {
     if (group.value() >= groups_.size()) groups_.resize(group.value() + size_t{1});
     Group& its = groups_[group.value()];
     const bool blocked = free_at > now;
-    // With the same instant, the group already has its alarm.
+    // With the same instant, the group already has a valid alarm.
     const bool same = its.blocked && its.free_at == free_at;
     its.free_at = free_at;
     if (blocked && !free_at.infinite() && !same) {
@@ -50,10 +52,9 @@ class IndexGroups {
     return group.value() < groups_.size() && groups_[group.value()].blocked;
   }
   [[nodiscard]] bool Rings(Instant now) const { return alarms_.Rings(now); }
-  // Groups whose alarms were not yet looked at stay blocked: a page may come some picks late.
-  //
-  // A group that has become free by `now`. nullopt = none is left, or `left` ran out, which counts
-  // down the alarms looked at.
+  // Returns a group that has become free by `now`. Each alarm looked at takes one from `left`.
+  // nullopt = no group is left, or `left` has reached 0. Groups whose alarms were not looked at
+  // stay blocked until a later call, so their pages can be some picks late.
   [[nodiscard]] std::optional<GroupId> NextFree(Instant now, size_t* left) {
     const std::optional<GroupId> group =
         alarms_.NextDue(now, left, [this](const auto& alarm) { return Counts(alarm); });
@@ -64,10 +65,10 @@ class IndexGroups {
  private:
   struct Group {
     Instant free_at;
-    uint8_t tag = 0;       // tag of the alarm that counts
-    bool blocked = false;  // `free_at` was ahead at the last look
+    uint8_t tag = 0;       // tag of the valid alarm
+    bool blocked = false;  // `free_at` was in the future when last checked
   };
-  // Whether the alarm is still the group's.
+  // Returns true if this is the valid alarm of its group.
   [[nodiscard]] bool Counts(const Alarm<Instant, GroupId>& alarm) const {
     const Group& its = groups_[alarm.id.value()];
     return its.blocked && its.free_at == alarm.at && its.tag == alarm.tag;

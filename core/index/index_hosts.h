@@ -1,5 +1,5 @@
-// The hosts of the index: whether their pages may be picked, how many pages are in, and the pool of
-// pages that would be awake if the host were free.
+// The hosts of the index: whether their pages can be picked, how many pages each has, and the pool
+// of pages that would be awake if the host were free.
 #ifndef FRESHET_CORE_INDEX_INDEX_HOSTS_H_
 #define FRESHET_CORE_INDEX_INDEX_HOSTS_H_
 
@@ -17,17 +17,17 @@ namespace freshet {
 // Value type, thread-compatible.
 struct IndexHost {
   Instant free_at;
-  uint32_t pool = 0;  // in BoundPools; 0 = none of its pages waits
+  uint32_t pool = 0;  // in BoundPools; 0 = no page waits for the host
   uint32_t pages : 28 = 0;
-  uint32_t tag : 3 = 0;      // tag of the alarm that counts
-  uint32_t blocked : 1 = 0;  // `free_at` was ahead at the last look
+  uint32_t tag : 3 = 0;      // tag of the valid alarm
+  uint32_t blocked : 1 = 0;  // `free_at` was in the future when last checked
 };
 
-// Owner thread only. 16 bytes a host; hosts that were never named are free.
+// Takes 16 bytes a host. Hosts that were never named are free. Owner thread only.
 class IndexHosts {
  public:
   void GrowTo(size_t hosts) { hosts_.GrowTo(hosts); }
-  // Precondition: the host was named, by GrowTo.
+  // Precondition: GrowTo has made room for the host.
   [[nodiscard]] IndexHost& operator[](HostId host) { return hosts_[host.value()]; }
   [[nodiscard]] const IndexHost& operator[](HostId host) const { return hosts_[host.value()]; }
   [[nodiscard]] bool Blocked(HostId host) const {
@@ -48,13 +48,13 @@ class IndexHosts {
     if (its.blocked) --blocked_pages_;
   }
 
-  // Sets the host free from `free_at` on (infinite = until told otherwise). Returns whether the
-  // host has just become blocked or free.
+  // Sets the host free from `free_at` on (infinite = until told otherwise). Returns true if the
+  // host has become blocked or free by this call.
   [[nodiscard]] bool SetFree(HostId host, Instant free_at, Instant now) {
     GrowTo(size_t{host.value()} + 1);
     IndexHost& its = hosts_[host.value()];
     const bool blocked = free_at > now;
-    // With the same instant, the host already has its alarm.
+    // With the same instant, the host already has a valid alarm.
     const bool same = its.blocked == 1 && its.free_at == free_at;
     its.free_at = free_at;
     if (blocked && !free_at.infinite() && !same) {
@@ -65,10 +65,9 @@ class IndexHosts {
     return true;
   }
   [[nodiscard]] bool Rings(Instant now) const { return alarms_.Rings(now); }
-  // Hosts whose alarms were not yet looked at stay blocked: a page may come some picks late.
-  //
-  // A host that has become free by `now`. nullopt = none is left, or `left` ran out, which counts
-  // down the alarms looked at.
+  // Returns a host that has become free by `now`. Each alarm looked at takes one from `left`.
+  // nullopt = no host is left, or `left` has reached 0. Hosts whose alarms were not looked at stay
+  // blocked until a later call, so their pages can be some picks late.
   [[nodiscard]] std::optional<HostId> NextFree(Instant now, size_t* left) {
     const std::optional<HostId> host =
         alarms_.NextDue(now, left, [this](const auto& alarm) { return Counts(alarm); });
@@ -77,7 +76,7 @@ class IndexHosts {
   }
 
  private:
-  // Whether the alarm is still the host's.
+  // Returns true if this is the valid alarm of its host.
   [[nodiscard]] bool Counts(const Alarm<Instant, HostId>& alarm) const {
     const IndexHost& its = hosts_[alarm.id.value()];
     return its.blocked == 1 && its.free_at == alarm.at && its.tag == alarm.tag;

@@ -1,4 +1,4 @@
-// The pages of an index: the entry of each, apart from where it is filed.
+// The pages of an index: the entry of each page. Where pages are filed is not stored here.
 #ifndef FRESHET_CORE_INDEX_INDEX_PAGES_H_
 #define FRESHET_CORE_INDEX_INDEX_PAGES_H_
 
@@ -15,13 +15,13 @@
 
 namespace freshet {
 
-// Owner thread only. Rows stay valid (PageRows).
+// References to rows stay valid (PageRows). Owner thread only.
 class IndexPages {
  public:
   void GrowTo(size_t pages) { rows_.GrowTo(pages); }
-  // Pages in the index, suspended ones too.
+  // Number of pages in the index, including suspended ones.
   [[nodiscard]] size_t size() const { return size_; }
-  // Ids with room.
+  // Number of page ids that there is room for.
   [[nodiscard]] size_t room() const { return rows_.size(); }
 
   // Precondition of these: there is room for the id.
@@ -30,13 +30,13 @@ class IndexPages {
   [[nodiscard]] HostId host(PageId page) const { return rows_.host(page); }
   [[nodiscard]] uint16_t level(PageId page) const { return rows_.level(page); }
   [[nodiscard]] PagePlace PlaceOf(PageId page) const { return rows_.record(page).place(); }
-  // Inlined early: see PageRows.
+  // Always inlined, for the reason in PageRows.
   [[gnu::always_inline]] void PrefetchRecord(PageId page) const { rows_.PrefetchRecord(page); }
   [[gnu::always_inline]] void PrefetchLevel(PageId page) const { rows_.PrefetchLevel(page); }
   [[gnu::always_inline]] void PrefetchHost(PageId page) const { rows_.PrefetchHost(page); }
 
-  // Whether the page is in this place, and was filed there with this tag. Tags repeat: after eight
-  // filings of a page, an older filing may look like the last one.
+  // Returns true if the page is in this place and was filed there with this tag. A tag repeats
+  // after eight filings of a page, so an older filing can pass for the current one.
   [[nodiscard]] bool IsIn(PageId page, PagePlace place, uint32_t tag) const {
     return PlaceOf(page) == place && record(page).tag() == tag;
   }
@@ -46,22 +46,22 @@ class IndexPages {
   [[nodiscard]] const Policy& PolicyOf(const IndexRecord& record) const {
     return policies_[record.policy()];
   }
-  // nullptr = the page has no times: picked at any time, and never forced.
+  // nullptr = the page has no times: it can be picked at any time, and is never forced.
   [[nodiscard]] const PageTimes* TimesOf(PageId page) const { return times_.Find(page); }
   [[nodiscard]] bool HasTimes() const { return !times_.empty(); }
 
-  // Takes over the entry of a page, in canonical form: an eligible_from not after `now` becomes
-  // none. The tag of the page stays; the caller sets the place. Returns whether the page has other
-  // times than before, which need alarms.
+  // Stores the entry of a page in canonical form. An eligible_from that is not after `now` becomes
+  // none. The page keeps its tag, and the caller sets the place. Returns true if the page has new
+  // times, which need alarms.
   bool Enter(PageRow row, const IndexEntry& entry, Instant now);
-  // Takes the page out. Precondition: the page is in.
+  // Removes the page. Precondition: the page is in the index.
   void Leave(PageRow row);
-  // Sets the exponent to `exponent` at `since`. Precondition: the page is in.
+  // Sets the exponent to `exponent` at `since`. Precondition: the page is in the index.
   void Restart(PageRow row, double exponent, Instant since);
 
-  // nullopt = the page is not in.
+  // nullopt = the page is not in the index.
   [[nodiscard]] std::optional<IndexEntry> Find(PageId page) const;
-  // Precondition: the page is in.
+  // Precondition: the page is in the index.
   [[nodiscard]] double ExponentOf(PageId page, Instant at) const;
 
  private:
@@ -72,7 +72,7 @@ class IndexPages {
   std::array<Policy, 4> policies_;
   std::array<uint64_t, 4> policy_pages_{};
   size_t size_ = 0;
-  uint32_t last_tag_ = 0;  // the last PageTimes::tag given
+  uint32_t last_tag_ = 0;  // the last PageTimes::tag that was assigned
 };
 
 }  // namespace freshet

@@ -14,13 +14,14 @@ constexpr int64_t kMaxClock = (int64_t{1} << 53) - 1;
 
 double Wide(float x) { return static_cast<double>(x); }
 
-// Whether the value of the policy reads gamma (V_ncis at the given rates) and not Delta.
+// Returns true if the value under the policy depends on gamma (V_ncis at the given rates) and not
+// on Delta.
 bool ReadsSignalRate(const Policy& policy) {
   return policy.kind == PolicyKind::kGreedyNcis || policy.kind == PolicyKind::kGreedyNcisDelay ||
          policy.kind == PolicyKind::kNcisApprox;
 }
 
-// The rates as the value of `policy` reads them: gamma or Delta, not both.
+// The rates that the value under `policy` reads: gamma or Delta, not both.
 IndexRates RatesRead(const Policy& policy, const IndexRecord& record) {
   IndexRates rates;
   rates.importance = record.importance;

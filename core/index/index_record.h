@@ -1,4 +1,4 @@
-// The record of a page in memory: 32 bytes that define its value and its growth.
+// The record of a page in memory: 32 bytes that define the page's value and its growth.
 #ifndef FRESHET_CORE_INDEX_INDEX_RECORD_H_
 #define FRESHET_CORE_INDEX_INDEX_RECORD_H_
 
@@ -13,44 +13,44 @@ namespace freshet {
 enum class ClockKind : uint8_t {
   kRunning,    // the instant, in microseconds, at which the exponent was zero
   kSaturated,  // the instant since which the exponent is infinite
-  kStanding,   // the exponent, as the bits of a float; it does not move
+  kStanding,   // the exponent, as the bits of a float; it is constant
 };
 
 // The place of a page in the index.
 enum class PagePlace : uint8_t {
-  kNone,       // not in
-  kUnfiled,    // put before the first pick
+  kNone,       // not in the index
+  kUnfiled,    // added before the first pick
   kAsleep,     // in a wheel
   kWaiting,    // in a pool
   kAwake,      // in the band
   kForced,     // past its forced_at
   kDelayed,    // before its eligible_from
-  kSuspended,  // taken out of competition
+  kSuspended,  // not picked until Resume
 };
 
 // Two records share a cache line. Value type, thread-compatible.
 struct alignas(32) IndexRecord {
   float importance = 0;
-  // change_rate or signal_rate, whichever the policy reads: none reads both.
+  // change_rate or signal_rate, whichever the policy reads. No policy reads both.
   float rate = 0;
   float unsignalled_rate = 0;
   float signal_weight = 0;
   float staleness_rate = 0;
-  // Depends on `place`. For a sleeping page: the exponent at which it reaches the level it sleeps
-  // under, as a Crossing's code. Else: the position in its place.
+  // For a sleeping page: the exponent at which the page reaches the level of its crossing, as
+  // Crossing::code. Otherwise the position in its place.
   uint32_t position = 0;
 
-  // 285 years either side of the epoch.
+  // The range is 285 years before and after the epoch.
   [[nodiscard]] int64_t clock() const { return static_cast<int64_t>(word_ << 10) >> 10; }
   [[nodiscard]] ClockKind clock_kind() const { return static_cast<ClockKind>(Part(kKind, 3)); }
   [[nodiscard]] bool running() const { return clock_kind() == ClockKind::kRunning; }
   [[nodiscard]] PagePlace place() const { return static_cast<PagePlace>(Part(kPlace, 7)); }
-  // The number of the policy in the index, below 4.
+  // The number of the policy in the index. It is below 4.
   [[nodiscard]] size_t policy() const { return Part(kPolicy, 3); }
-  // The tag of the wheel entry that counts, below 8.
+  // The tag of the valid wheel entry. It is below 8.
   [[nodiscard]] uint8_t tag() const { return static_cast<uint8_t>(Part(kTag, 7)); }
 
-  // Whether the values of both pages are the same at every instant, bit by bit.
+  // Returns true if the values of both pages are equal at every instant, bit for bit.
   [[nodiscard]] bool ValuedAs(const IndexRecord& other) const {
     constexpr uint64_t kValued = ((uint64_t{1} << kPlace) - 1) | uint64_t{3} << kPolicy;
     return ((word_ ^ other.word_) & kValued) == 0 && importance == other.importance &&
@@ -66,17 +66,17 @@ struct alignas(32) IndexRecord {
   void set_place(PagePlace place) { SetPart(kPlace, 7, static_cast<uint64_t>(place)); }
   void set_policy(size_t policy) { SetPart(kPolicy, 3, policy); }
   void set_tag(uint8_t tag) { SetPart(kTag, 7, tag & 7u); }
-  // Makes older wheel entries stale. Call it whenever the page is refiled, also if it will not
+  // Makes older wheel entries stale. Call this whenever the page is refiled, even if it will not
   // sleep.
   void NextTag() { word_ += uint64_t{1} << kTag; }
 
  private:
-  // All parts are in one word that is read and written as a whole: after a write of a part, as with
-  // bit-fields, a processor must wait before it reads the rest.
+  // All parts are in one word, which is read and written as a whole. If only a part were written,
+  // as with bit-fields, the processor would have to wait before it could read the rest.
   static constexpr int kKind = 54;
   static constexpr int kPlace = 56;
   static constexpr int kPolicy = 59;
-  static constexpr int kTag = 61;  // the last part: overflow is lost
+  static constexpr int kTag = 61;  // the last part: overflow is discarded
   [[nodiscard]] uint64_t Part(int from, uint64_t mask) const { return word_ >> from & mask; }
   void SetPart(int from, uint64_t mask, uint64_t part) {
     word_ = (word_ & ~(mask << from)) | part << from;
@@ -86,28 +86,29 @@ struct alignas(32) IndexRecord {
 };
 static_assert(sizeof(IndexRecord) == 32);
 
-// Rates and clock; the other fields are zero.
+// Sets rates and clock. The other fields are zero.
 [[nodiscard]] IndexRecord EncodeRecord(const IndexEntry& entry);
 // Sets only the clock. `speed` is the speed of the page's value function.
 void EncodeClock(double exponent, Instant since, double speed, bool saturates, IndexRecord* record);
-// Rates and clock; `host`, `eligible_from` and `forced_at` are not in the record.
+// Returns rates and clock. `host`, `eligible_from` and `forced_at` are not part of the record.
 [[nodiscard]] IndexEntry DecodeRecord(const Policy& policy, const IndexRecord& record);
 [[nodiscard]] IndexRates DecodeRates(const Policy& policy, const IndexRecord& record);
 
 [[nodiscard]] ValueParameters ValueOf(const Policy& policy, const IndexRecord& record);
 
-// Whether every page that ever changes has ValueShape::kGreedy under the policy, with the speed
-// `rate`.
+// Returns true if, under the policy, every page that ever changes has ValueShape::kGreedy and the
+// speed `rate`.
 [[nodiscard]] inline bool IsPlain(const Policy& policy) {
   return policy.kind == PolicyKind::kGreedy || policy.kind == PolicyKind::kNewContent;
 }
 
-// Whether values have a ceiling, so that the exponent need not be known beyond kSaturatedStaleness.
+// Returns true if values have a ceiling, so that exponents beyond kSaturatedStaleness need not be
+// stored.
 [[nodiscard]] inline bool Saturates(const Policy& policy) {
   return policy.kind != PolicyKind::kHarmonic && policy.kind != PolicyKind::kHarmonicNcis;
 }
 
-// ds/dt of the page, equal to the speed in ValueOf, but mostly cheaper.
+// ds/dt of the page. Equal to the speed in ValueOf, but usually cheaper to compute.
 [[nodiscard]] double NoisySpeed(const Policy& policy, const IndexRecord& record);
 [[nodiscard]] inline double SpeedOf(const Policy& policy, const IndexRecord& record) {
   if (IsPlain(policy) && record.importance > 0) return static_cast<double>(record.rate);
@@ -124,7 +125,7 @@ void EncodeClock(double exponent, Instant since, double speed, bool saturates, I
   return elapsed > 0 ? speed * elapsed : 0;
 }
 
-// Among equal values the page with the smaller turn wins: the one crawled longest ago.
+// Among equal values the page with the smaller turn wins: the page that was crawled longest ago.
 [[nodiscard]] inline int64_t TurnOf(const IndexRecord& record) {
   return record.clock_kind() == ClockKind::kStanding ? std::numeric_limits<int64_t>::max()
                                                      : record.clock();

@@ -2,7 +2,7 @@
 
 namespace freshet {
 
-// Defined in line_kernels_*.cc; only files for the architecture are built.
+// Defined in line_kernels_*.cc. Only the files for the target architecture are built.
 extern const LineKernels kBaselineLineKernels;
 #ifdef FRESHET_X86_LINE_KERNELS
 extern const LineKernels kAvx2LineKernels;

@@ -1,7 +1,8 @@
-// The passes of line_kernels.h for one width of vectors. Included once in each file that is
-// compiled for an instruction set, with FRESHET_LANES doubles to a vector and FRESHET_KERNELS the
-// name of the table. Nothing here may be shared with other files, not even an inline function of
-// the library: the linker keeps one copy, and that might be one the processor cannot run.
+// The passes of line_kernels.h for one vector width. Included once by each file that is compiled
+// for an instruction set. FRESHET_LANES is the number of doubles in a vector, and FRESHET_KERNELS
+// is the name of the table. Nothing here may be shared with other files, not even an inline
+// function of the standard library: the linker keeps one copy, which might use instructions that
+// the processor does not have.
 #ifndef FRESHET_CORE_INDEX_LINE_KERNELS_IMPL_H_
 #define FRESHET_CORE_INDEX_LINE_KERNELS_IMPL_H_
 
@@ -31,8 +32,8 @@ Lanes All(double x) {
   return lanes + x;
 }
 
-// The lanes for which a condition is true. AVX-512 has registers for this; otherwise the compiler
-// would turn a comparison into a vector and back.
+// The lanes for which a condition is true. AVX-512 has mask registers for this. Without the
+// intrinsics, the compiler would convert each comparison into a vector and back.
 #if defined(__AVX512DQ__)
 using Chosen = __mmask8;
 Chosen Above(Lanes a, Lanes b) { return _mm512_cmp_pd_mask(a, b, _CMP_GT_OQ); }
@@ -75,8 +76,8 @@ void Advance(double* base, const double* slope, size_t n, double t) {
   for (size_t i = 0; i < n; ++i) base[i] += slope[i] * t;
 }
 
-// The larger of each two. As a comparison and a choice it would be two instructions; the plain form
-// of the widest comes from a header that GCC 12 warns about.
+// The larger number of each pair. A comparison and a choice would be two instructions. The standard
+// intrinsic for AVX-512 is in a header that makes GCC 12 warn, so its masked form is used.
 Lanes Higher(Lanes a, Lanes b) {
 #if defined(__AVX512DQ__)
   return _mm512_maskz_max_pd(0xff, a, b);
@@ -89,7 +90,7 @@ Lanes Higher(Lanes a, Lanes b) {
 #endif
 }
 
-// Compares eight lanes by halves, because a loop over them would wait for each comparison.
+// Compares eight lanes by halves, because a loop over the lanes would wait for each comparison.
 double HighestLane(Lanes lanes) {
 #if defined(__AVX512DQ__)
   const __m256d four = _mm256_max_pd(__builtin_shufflevector(lanes, lanes, 0, 1, 2, 3),
@@ -103,7 +104,7 @@ double HighestLane(Lanes lanes) {
 #endif
 }
 
-// The highest and the next highest number that each lane has met, and the place of the highest.
+// The highest and the second highest number that each lane has seen, and the place of the highest.
 // Value type, thread-compatible.
 class Search {
  public:
@@ -119,7 +120,7 @@ class Search {
     const double highest = HighestLane(best_);
     const Chosen top = Equal(best_, All(highest));
     const unsigned bits = BitsOf(top);
-    // Among equal lanes one is the highest, and the next highest is equal.
+    // If several lanes have the highest number, the next highest is equal to it.
     const double next = HighestLane(Choose(top, next_, best_));
     return {highest, (bits & (bits - 1)) != 0 ? highest : next,
             static_cast<size_t>(FirstOf(top, place_))};
@@ -154,7 +155,7 @@ HighestValue Evaluate(const double* base, const double* slope, size_t n, double 
   return search.Finish();
 }
 
-// Appends i + k for each bit k of a vector's lanes.
+// Appends i + k for each bit k that is set in `bits`.
 size_t Append(unsigned bits, size_t i, uint32_t* out, size_t count) {
 #if defined(__AVX512VL__)
   const __m256i numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);

@@ -1,5 +1,5 @@
-// Alarms for the times of pages (PageTimes), at which the index looks at the page again. A page
-// that gets other times gets other alarms, and its old ones become stale.
+// Alarms for the times of pages (PageTimes). At an alarm the index looks at the page again. When a
+// page gets new times, it gets new alarms, and its old ones become stale.
 #ifndef FRESHET_CORE_INDEX_PAGE_ALARMS_H_
 #define FRESHET_CORE_INDEX_PAGE_ALARMS_H_
 
@@ -12,12 +12,12 @@
 
 namespace freshet {
 
-// Owner thread only. `pages` outlives this.
+// `pages` must outlive this object. Owner thread only.
 class PageAlarms {
  public:
   explicit PageAlarms(const IndexPages& pages) : pages_(pages) {}
 
-  // Sets alarms for the times of the page after `now`. Precondition: the page has times.
+  // Sets alarms for those times of the page that are after `now`. Precondition: the page has times.
   void Set(PageId page, Instant now) {
     const PageTimes times = *pages_.TimesOf(page);
     for (const Instant at : {times.eligible_from, times.forced_at}) {
@@ -26,16 +26,16 @@ class PageAlarms {
     }
   }
   [[nodiscard]] bool Rings(Instant now) const { return alarms_.Rings(now); }
-  // A page whose alarm is due. nullopt = none is left, or `left` ran out, which counts down the
-  // alarms looked at.
+  // Returns a page with a due alarm. Each alarm looked at takes one from `left`. nullopt = no page
+  // is left, or `left` has reached 0.
   [[nodiscard]] std::optional<PageId> NextDue(Instant now, size_t* left) {
     return alarms_.NextDue(now, left, [this](const auto& alarm) { return Counts(alarm); });
   }
-  // The number of alarms, some stale ones included.
+  // The number of alarms, including some stale ones.
   [[nodiscard]] size_t size() const { return alarms_.size(); }
 
  private:
-  // Whether the alarm still belongs to a time of its page.
+  // Returns true if the alarm still belongs to a time of its page.
   [[nodiscard]] bool Counts(const Alarm<Instant, PageId>& alarm) const {
     const PageTimes* const times = pages_.Has(alarm.id) ? pages_.TimesOf(alarm.id) : nullptr;
     return times != nullptr && times->tag == alarm.tag &&

@@ -13,26 +13,28 @@ namespace freshet {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Crossings are inverted to 1e-10; a time shortened by this is never too late.
+// Crossings are computed to 1e-10. A time shortened by this factor is never too late.
 constexpr double kLess = 1 - 1e-9;
 constexpr double kEarlier = 1 - 1e-8;
 constexpr double kEarlierSeconds = 2e-6;
-// Values and bounds are rounded with relative errors of 1e-12.
+// Values and bounds have relative rounding errors of 1e-12.
 constexpr double kSlack = 1 + 1e-11;
-// The least time for which a bound lasts, so that every expiry lies ahead: instants are whole
-// microseconds.
+// The minimum duration of a bound. It ensures that every expiry lies in the future, because
+// instants are whole microseconds.
 constexpr double kShortest = 1e-5;
-// Bounds of pages that wait for their host last at least kParkedFor seconds, and longer in a large
-// pool: about kRenewed of them are renewed a second.
+// Bounds of pages that wait for their host last at least kParkedFor seconds. They last longer in a
+// large pool, so that only about kRenewed of them are renewed a second.
 constexpr double kParkedFor = 30;
 constexpr double kRenewed = 2000;
-// Known crossings serve for this many levels on either side.
+// A known crossing is used for this many levels on either side.
 constexpr int kMaxDrift = 2048;
-// Farther from the threshold than kFresh, in ln V, bounds are wide. There, a page with less than
-// kStaleMargin of its way left is better inverted than woken by them.
+// If a crossing is farther from the threshold than kFresh, in ln V, its bounds are wide. For a page
+// with less than kStaleMargin of its way left, computing a new crossing is then cheaper than waking
+// it early.
 constexpr double kFresh = 1.0 / 128;
 constexpr double kStaleMargin = 1.0 / 16;
-// A page with this much of its way left waits if the buckets of its wheel are wider.
+// A page with more than this share of its way left waits in a pool if the buckets of its wheel are
+// wider than the rest of the way.
 constexpr double kFarOff = 1.0 / 4;
 // A page this close below the threshold is awake rather than waiting.
 constexpr double kNear = 1.0 / 512;
@@ -43,7 +45,7 @@ inline Slowness PlainSlowness(double x) {
     const double slow = (std::exp(x) - 1 - x) / x;
     return {slow * (1 - 1e-9), slow * (1 + 1e-9)};
   }
-  // The first terms of sum x^(k-1)/k!, k >= 2; the rest is below 2.5e-6 of the sum.
+  // The first terms of sum x^(k-1)/k!, k >= 2. The rest is below 2.5e-6 of the sum.
   const double x2 = x * x;
   const double x4 = x2 * x2;
   const double first = (1.0 / 2 + x * (1.0 / 6)) + x2 * (1.0 / 24 + x * (1.0 / 120));
@@ -53,7 +55,7 @@ inline Slowness PlainSlowness(double x) {
   return {slow * (1 - 1e-12), slow * (1 + 3e-6)};
 }
 
-// Bounds of V/(dV/ds): `low` at and above the crossing x, `high` at and below it.
+// Bounds of V/(dV/ds): `low` holds at and above the crossing x, `high` at and below it. See
 // docs/index-proofs.md, "How slowly a value climbs".
 Slowness SlownessAt(ValueShape shape, double x) {
   switch (shape) {
@@ -65,23 +67,24 @@ Slowness SlownessAt(ValueShape shape, double x) {
       return {slow * (1 - 1e-9), slow * (1 + 1e-9)};
     }
     default:
-      // e^x - 1 = x (1 + S) with the S of `greedy`.
+      // e^x - 1 = x (1 + S), where S is that of `greedy`.
       return {x / 2, x + x * PlainSlowness(x).high};
   }
 }
 
-// The largest move to the left of a crossing when the threshold is `above` its level.
+// An upper bound of how far the crossing moves if the threshold is higher, by `above` in ln V, than
+// the level of the crossing. `above` can be negative.
 double ShiftOf(double above, const Slowness& slow) {
   return above * (above > 0 ? slow.low * (1 - 1e-6) : slow.high * (1 + 1e-6));
 }
 
-// The shape of a page by its policy alone: the bounds of V_ncis hold for all.
+// The shape whose bounds apply, by the policy alone. The bounds of V_ncis hold for every shape.
 ValueShape ShapeOf(const Policy& policy) {
   return IsPlain(policy) ? ValueShape::kGreedy : ValueShape::kNcis;
 }
 
-// A jet that bounds the value, from now on, of a page whose exponent is u beyond the crossing x of
-// `price`; u >= -x. docs/index-proofs.md, "Lines without evaluation".
+// A jet that bounds, from now on, the value of a page whose exponent is x + u, where x is the
+// crossing of `price`; u >= -x. See docs/index-proofs.md, "Lines without evaluation".
 ValueJet JetFromCrossing(ValueShape shape, double x, double price, const Slowness& slow, double u,
                          double speed) {
   if (shape != ValueShape::kGreedy) {
@@ -93,26 +96,26 @@ ValueJet JetFromCrossing(ValueShape shape, double x, double price, const Slownes
   }
   const double bend = price / (x * slow.low);
   const double slope = bend * x;
-  // V'' = V'(x) e^-(s - x) (1 - s)/x; from s = x - before on it is at most this.
+  // V'' = V'(x) e^-(s - x) (1 - s)/x. For s >= x - before, it is at most this.
   const double before = std::max(-u, 0.0);
   const bool close = before <= std::min(x / 2, 1.0);
   const double rise = close ? before : 0;
   const double curvature = bend * (1 + rise + rise * rise) * std::max(1 - x + rise, 0.0);
   if (!close) return {price, slope * speed, curvature * speed * speed};
-  // Taylor's theorem at x. Before x the true slope counts, which may be lower by the difference of
-  // `low` and `high`.
+  // Taylor's theorem at x. Below x the true slope matters. It can be smaller than the one used, by
+  // the difference between `low` and `high`.
   const double apart = slope * 4e-6 * before;
   return {price + u * (slope + curvature * u / 2) + apart, (slope + curvature * u) * speed,
           curvature * speed * speed};
 }
 
-// The time in which a value that starts with `jet` can grow by `gap`.
+// The minimum time in which a value that starts with `jet` can grow by `gap`.
 double TimeToGrow(const ValueJet& jet, double gap) {
   const double root = std::sqrt(jet.slope * jet.slope + 2 * jet.curvature * gap);
   return 2 * gap / (jet.slope + root) * kEarlier;
 }
 
-// A bound of the value for `seconds`, or one a little above the value if that is less.
+// A bound of the value for the next `seconds`, or a bound a little above the value if that is less.
 double BoundFor(const ValueJet& jet, double seconds) {
   const double grown = jet.value + seconds * (jet.slope + seconds * jet.curvature / 2);
   return std::min(grown, jet.value * (1 + 0x1p-7));
@@ -211,7 +214,8 @@ void PageFiling::File(PageRow row, Crossing crossing, std::optional<double> riva
   if (sleeping != Sleeping::kFiled) FileByValue(row, crossing, sleeping, rival);
 }
 
-// Files a page with a usable crossing, which needs no evaluation to sleep again or to awake.
+// Files a page with a usable crossing. The page can sleep again, or become awake, without an
+// evaluation.
 Sleeping PageFiling::FileByCrossing(PageRow row, Crossing crossing, bool has_rival) {
   const double x = crossing.exponent();
   if (std::isinf(x)) return Sleeping::kUnfit;
@@ -230,7 +234,7 @@ Sleeping PageFiling::FileByCrossing(PageRow row, Crossing crossing, bool has_riv
     if (sleeping != Sleeping::kDue) return sleeping;
   }
   if (!fresh || due - s > kFarOff * x) return Sleeping::kUnfit;
-  // It is better to evaluate a page far beyond its crossing.
+  // A page far beyond its crossing is better evaluated.
   const double beyond = s - x;
   if (has_rival || !(beyond < x / 2) || speed == 0) return Sleeping::kDue;
   const double price = threshold_.PriceOf(crossing.level());
@@ -270,7 +274,8 @@ void PageFiling::FileByValue(PageRow row, Crossing crossing, Sleeping sleeping,
   } else if (sleeping != Sleeping::kDue && (jet.value < threshold_.value() || rival)) {
     const double above = rival ? std::min(*rival, threshold_.value()) : threshold_.value();
     if (jet.value < above * (1 - kNear)) {
-      // A page that can never come near need not be looked at before the price has fallen.
+      // A page that can never come near the threshold need not be looked at before the price has
+      // fallen.
       const double ceiling = value.ceiling * kSlack;
       const bool never = placed_ && ceiling < above * (1 - kNear / 2);
       const double bound = never ? ceiling : jet.value + (above - jet.value) / 2;
@@ -302,7 +307,8 @@ Sleeping PageFiling::Sleep(PageRow row, Crossing crossing, double due, const Slo
       wheels_.File(row.page(), record.tag(), slow.low * seconds, slow.high * seconds, at, t_);
   if (sleeping != Sleeping::kFiled) return sleeping;
   ++asleep_;
-  // Mostly the level is stored already: then the row is not touched, nor fetched to the cache.
+  // Usually the level is already stored. The row is then neither written nor fetched into the
+  // cache.
   if (!crossing.filed()) row.level() = crossing.level();
   DCHECK(row.level() == crossing.level());
   SetPlace(row, Place::kAsleep, crossing.code());
@@ -345,9 +351,10 @@ void PageFiling::Park(PageRow row, const ValueParameters& value, const ValueJet&
   // A new pool does not know its price yet.
   const double worth = waiting_.pools().price(pool);
   const double price = worth > 0 ? worth : pace_.price();
-  // Loose while the value is far below the host's last price, tight near it: bounds that cannot
-  // matter are rarely renewed. When the host is free, a pick looks at each page whose bound is
-  // above the best value, and a host may have any number of pages of nearly equal value.
+  // The bound is loose while the value is far below the host's last price, and tight near it.
+  // Bounds that cannot matter are then rarely renewed. When the host is free, a pick looks at each
+  // page whose bound is above the best value, and a host can have any number of pages of nearly
+  // equal value.
   const double lasts = kParkedFor + static_cast<double>(waiting_.pools().size(pool)) / kRenewed;
   double bound = jet.value < price ? jet.value + (price - jet.value) / 2 : BoundFor(jet, lasts);
   bound = std::max(bound, threshold_.value());

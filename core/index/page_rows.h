@@ -20,8 +20,8 @@ struct PageGroup {
 };
 static_assert(sizeof(PageGroup) == 38 * PageGroup::kPages);
 
-// A reference to the row of one page, valid as long as PageRows: a copy is the same row. Owner
-// thread only.
+// A reference to the row of one page. Copies refer to the same row. Valid as long as the PageRows
+// exist. Owner thread only.
 class PageRow {
  public:
   PageRow(PageGroup& group, PageId page) : group_(&group), page_(page) {}
@@ -29,8 +29,8 @@ class PageRow {
   [[nodiscard]] IndexRecord& record() const { return group_->records[At()]; }
   [[nodiscard]] HostId host() const { return HostId(group_->hosts[At()]); }
   void set_host(HostId host) const { group_->hosts[At()] = host.value(); }
-  // The level of the crossing. For a waiting page the place where it waits: 0 = alone in pool 0, 1
-  // = alone in the pool of its host, else a queue.
+  // The level of the crossing. For a waiting page it says where the page waits: 0 = alone in pool
+  // 0, 1 = alone in the pool of its host, otherwise in a queue.
   [[nodiscard]] uint16_t& level() const { return group_->levels[At()]; }
 
  private:
@@ -39,30 +39,30 @@ class PageRow {
   PageId page_;
 };
 
-// Owner thread only; 38 bytes a page. Rows and references stay valid.
+// Takes 38 bytes a page. Rows and references stay valid. Owner thread only.
 //
-// The three columns are kept together in groups of pages and not in an array each. If the page
-// table is not in the cache, translating an address takes as long as fetching the data, and
-// neighbouring data need one translation.
+// The three columns are stored together in groups of pages, not in one array each. If the page
+// table is not in the cache, an address translation takes as long as a memory access, and
+// neighbouring data need only one translation.
 class PageRows {
  public:
   [[nodiscard]] size_t size() const { return size_; }
-  // Adds rows of zeros, with place kNone, until there are at least `pages`. Memory is touched as it
-  // grows, 38 bytes a page, so a large index is best grown in slices.
+  // Adds zeroed rows, with place kNone, until there are at least `pages`. Growing touches 38 bytes
+  // of memory a page, so a large index should grow in slices.
   void GrowTo(size_t pages) {
     if (pages <= size_) return;
     groups_.GrowTo((pages + kGroup - 1) / kGroup);
     size_ = pages;
   }
 
-  // Precondition of all: page < size(). A page keeps its row when it leaves: its tag must not start
-  // again while wheels hold entries of it.
+  // Precondition of all: page < size(). A page keeps its row when it leaves, because its tag must
+  // not start from zero while wheels still have old entries of the page.
   [[nodiscard]] PageRow operator[](PageId page) { return {groups_[page.value() / kGroup], page}; }
   [[nodiscard]] const IndexRecord& record(PageId page) const { return Of(page).records[At(page)]; }
   [[nodiscard]] HostId host(PageId page) const { return HostId(Of(page).hosts[At(page)]); }
   [[nodiscard]] uint16_t level(PageId page) const { return Of(page).levels[At(page)]; }
 
-  // Inlined early: GCC believes that a function that only prefetches has no effects, and drops the
+  // Always inlined: GCC assumes that a function that only prefetches has no effect, and drops the
   // call.
   [[gnu::always_inline]] void PrefetchRecord(PageId page) const {
     __builtin_prefetch(&Of(page).records[At(page)], 1);
@@ -79,7 +79,7 @@ class PageRows {
   [[nodiscard]] static size_t At(PageId page) { return page.value() % kGroup; }
   [[nodiscard]] const PageGroup& Of(PageId page) const { return groups_[page.value() / kGroup]; }
 
-  // Blocks of 2^20 pages, which are 19 huge pages.
+  // Blocks of 2^20 pages, which fill 19 huge memory pages.
   SegmentedArray<PageGroup, 16> groups_;
   size_t size_ = 0;
 };

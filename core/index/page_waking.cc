@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kPrefetched = 8;
 
-// The value that this share of the sample, which is not empty, reaches. Changes its order.
+// The value that this share of the sample reaches. Reorders the sample, which must not be empty.
 double HighestOf(std::vector<double>& sample, double share) {
   const auto rank =
       std::min(static_cast<size_t>(share * static_cast<double>(sample.size())), sample.size() - 1);
@@ -24,7 +24,7 @@ double HighestOf(std::vector<double>& sample, double share) {
 void PageFiling::FileAll() {
   filed_ = true;
   RenewWheels();
-  // Any first threshold is correct; one from a sample of moving values costs less.
+  // Any first threshold is correct, but one from a sample of moving values costs less.
   std::vector<double> sample;
   std::vector<double> still;
   const bool few = unfiled_pages_.size() < kFewUnfiled;
@@ -65,7 +65,7 @@ void PageFiling::OpenDue() {
     if (!opened) return;
     due_.Add(opened->by, opened->slow_high);
     if (t_ < opened->by) {
-      // Other buckets that are not due either can wait for the next pick.
+      // Buckets that are not due yet can wait for the next pick.
       if (t_ < wheels_.next_due()) return;
       continue;
     }
@@ -126,7 +126,7 @@ bool PageFiling::LowerThreshold(double step, double enough) {
     return false;
   }
   double log_threshold = threshold_.log() - step;
-  // No need to go below the value to beat.
+  // There is no need to go below the value to beat.
   if (enough > 0)
     log_threshold = std::max(log_threshold, std::min(std::log(enough), threshold_.log()) - 1e-6);
   MoveThreshold(log_threshold);

@@ -1,8 +1,8 @@
-// The rate and value of picks, from which the periods of the band follow.
+// The rate and the value of picks. The periods of the band follow from them.
 //
 // Hot pages are split from warm ones every few dozen picks, and warm pages from the others every
-// few hundred. So a split of all pages is rare, yet a period is a small part of a page's cycle.
-// Nothing but cost depends on how well the pace is known (AwakeBand).
+// few hundred. Splits of all pages are therefore rare, but a period is still a small part of a
+// page's cycle. The accuracy of the pace affects only the cost (AwakeBand).
 #ifndef FRESHET_CORE_INDEX_PICK_PACE_H_
 #define FRESHET_CORE_INDEX_PICK_PACE_H_
 
@@ -20,18 +20,19 @@ class PickPace {
  public:
   static constexpr int kHotPicks = 32;
 
-  // Counts a pick; call it before each pick at a new instant.
+  // Counts a pick. Call this before each pick at a new instant.
   void Tick() {
     ++picks_;
     ++hot_picks_;
     ++total_;
   }
   void Note(double value) { least_ = std::min(least_, value); }
-  // Whether the period has had more picks than planned.
+  // These return true if the period has had more picks than planned.
   [[nodiscard]] bool late() const { return picks_ > picks_a_period_; }
   [[nodiscard]] bool hot_late() const { return hot_picks_ > 2 * uint64_t{kHotPicks}; }
 
-  // Begins a period of warm pages at t, and with it one of hot pages, for an index of `pages`.
+  // Begins a period of warm pages at t, and a period of hot pages within it. `pages` is the size of
+  // the index.
   void Begin(double t, size_t pages) {
     if (picks_ > 0) {
       // A pause says little about the time between the next picks.
@@ -47,22 +48,24 @@ class PickPace {
     BeginHot();
   }
   void BeginHot() {
-    // The least of the last picks: signals may lift some of them far above the others.
+    // The minimum of the last picks, because signals can lift some picks far above the others.
     if (std::isfinite(least_)) price_ = least_;
     least_ = std::numeric_limits<double>::infinity();
     hot_picks_ = 0;
   }
 
-  // Mean time between picks, whether the last period confirmed it, and the number of picks.
+  // `interval`: mean time between picks. `known`: the last period confirmed it. `total`: the number
+  // of picks.
   [[nodiscard]] double interval() const { return interval_; }
   [[nodiscard]] bool known() const { return known_; }
   [[nodiscard]] double total() const { return static_cast<double>(total_); }
-  // About the least value that is picked; 0 = not known.
+  // Approximately the lowest value that is picked; 0 = not known.
   [[nodiscard]] double price() const { return price_; }
 
-  // The period to begin. `shorter` divides its length; shorter periods find more pages. `reach`:
-  // the next picks are worth at least this; 0 = not known. Then the price is the least of the last
-  // picks, which may lie above the next one, and the split may prove too high.
+  // The period to begin. `shorter` divides its length; a shorter period includes more pages.
+  // `reach`: the next picks are worth at least this; 0 = not known. Without `reach`, the price is
+  // the lowest value of the last picks. The next pick can be worth less, and the split can then
+  // prove too high.
   [[nodiscard]] AwakeBand::Period Warm(double shorter, double reach) const {
     return Of(warm_picks_, shorter, reach);
   }
@@ -85,8 +88,8 @@ class PickPace {
   double interval_ = 1e-6;  // mean time between picks
   bool known_ = false;
   double start_ = 0;
-  double price_ = 0;  // about the value of a pick
-  // least value picked in this period of hot pages
+  double price_ = 0;  // approximate value of a pick
+  // the lowest value picked in this period of hot pages
   double least_ = std::numeric_limits<double>::infinity();
 };
 

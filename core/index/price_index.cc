@@ -10,41 +10,43 @@ namespace freshet {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Each pick files a few of the pages that a wheel hands out ahead of time.
+// Each pick files this many of the pages that a wheel has handed out early.
 constexpr size_t kWakeAPick = 4;
-// Among kTidyCalls picks after each split, one steers the threshold and the others tidy the band. A
-// tidying pick files kTidiedACall pages; more while far too many are awake.
+// kTidyCalls picks follow each split: one steers the threshold and the others tidy the band.
+// A tidying pick files kTidiedACall pages, or kTidiedOfACrowd while far too many are awake.
 constexpr int kTidyCalls = 5;
 constexpr size_t kTidiedACall = 2;
 constexpr size_t kTidiedOfACrowd = 8;
-// The number of picks that prepare the next period of warm pages after a split.
+// The number of picks after a split that prepare the next period of warm pages.
 constexpr int kExamineCalls = 2;
-// More contenders than this are evaluated in one pass: thousands of pages may be worth the same, as
-// an import of crawls of one day makes them, and each would take a search among all of them.
+// If a pick has more contenders than this, it evaluates all of them in one pass. Thousands of pages
+// can have the same value, for example if their imported crawls are all of one day. Evaluating them
+// one by one would take a search among all of them for each.
 constexpr size_t kOneByOne = 64;
-// One host may have any number of pages of nearly equal value. A pick wakes at most this many that
-// wait for their host, and parks at most this many awake ones. Beyond, the pick takes the best page
-// that it has looked at.
+// One host can have any number of pages of nearly equal value. A pick wakes at most this many pages
+// that wait for their host, and parks at most this many awake ones. After that, the pick takes the
+// best page that it has looked at.
 constexpr size_t kMostRivals = 256;
-// A pass over all hot pages parks one of so many of them, which costs about as much as the pass.
+// A pass over the hot pages parks one in this many, which costs about as much as the pass.
 constexpr size_t kParkedAPass = 64;
-// A pass parks at most so many further pages of each line that pages share.
+// A pass parks at most this many further pages of each shared line.
 constexpr size_t kMostOfALine = 1024;
-// A bound below all values: the page is not looked at again in this pick.
+// A bound below all values. A page with this bound is not looked at again in this pick.
 constexpr double kPassedOver = -1;
-// Picks worth this many times the threshold are worth far more than moving pages.
+// Picks worth more than this many times the threshold are worth far more than moving pages.
 constexpr double kFarAbove = 8;
-// The threshold is placed once the share kPlacedAfter of all pages was picked, because then the
-// pace shows where. While fewer than kFewAsleep sleep, it is corrected at once; later, so that
-// about this share wakes at a time.
+// The threshold is placed once the share kPlacedAfter of all pages has been picked, because the
+// pace is then known well enough. While less than the share kFewAsleep of all pages sleep, the
+// threshold is corrected in one step. Later it falls in small steps, which wake about kFarPages
+// pages each.
 constexpr double kPlacedAfter = 1.0 / 256;
 constexpr double kFewAsleep = 1.0 / 64;
 constexpr double kFarPages = 1 << 14;
-// Clients choose instants, so any number of pages and hosts may come free at one. A pick handles at
-// most this many, and the next picks the others.
+// Clients choose instants, so any number of pages and hosts can become free at one instant. A pick
+// handles at most this many, and later picks the rest.
 constexpr size_t kRungAPick = 2048;
 
-// The approximate value of picks once every page was crawled once; 0 = not known.
+// The approximate value of picks when every page has been crawled once; 0 = not known.
 double PriceAhead(const IndexPages& pages, const PickPace& pace) {
   constexpr size_t kSample = 32;
   if (!pace.known()) return 0;
@@ -180,8 +182,8 @@ void PriceIndex::Impl::RingAlarms() {
 
 // --- The threshold ---
 
-// Moves rarely: each time the threshold falls and rises again, wheels wake pages earlier than
-// they need (docs/index-tuning.md).
+// The threshold moves rarely: each time it falls and rises again, wheels wake pages too early
+// (docs/index-tuning.md).
 void PriceIndex::Impl::SteerThreshold() {
   const bool far = !placed_ || pace_.price() > kFarAbove * threshold_.value();
   const size_t target = TargetAwake();
@@ -193,12 +195,12 @@ void PriceIndex::Impl::SteerThreshold() {
   if (far) return;
   if (4 * above < target) descending_ = true;
   if (above >= target) descending_ = false;
-  // Lowers the threshold so far that about as many pages wake as are picked.
+  // Lowers the threshold just enough that about as many pages wake as are picked.
   if (descending_) (void)LowerThreshold(kWakeBatch / static_cast<double>(pages_.size()), 0);
 }
 
-// The pages picked until then stand still, such as pages before their first crawl. Moving pages are
-// filed for the time after these, and need not wake before.
+// Steers the threshold while picked pages stand still, such as pages before their first crawl.
+// Moving pages are filed for the time after these picks, and need not wake before.
 void PriceIndex::Impl::SteerFarBelow(size_t awake) {
   const auto pages = static_cast<double>(pages_.size());
   if (!placed_ && pace_.total() < kPlacedAfter * pages) return;
@@ -219,7 +221,7 @@ void PriceIndex::Impl::SteerFarBelow(size_t awake) {
 
 // --- The pick ---
 
-// Inlined early, like the functions that it calls (see PageRows).
+// Always inlined, like the functions that it calls (see PageRows).
 [[gnu::always_inline]] inline void PriceIndex::Impl::PrefetchHot() const {
   for (const uint32_t slot : band_.hot()) {
     pages_.PrefetchRecord(awake_[slot].page);
@@ -260,8 +262,8 @@ void PriceIndex::Impl::Tidy() {
     SteerThreshold();
     return;
   }
-  // Pages that the threshold has left behind sleep again, a few at a time. Pages that woke a bucket
-  // early stay: they would wake again at once.
+  // Pages that the threshold has left behind go back to sleep, a few at a time. Pages that woke one
+  // bucket early stay awake, because they would wake again at once.
   slots_.clear();
   const double early = 6 / static_cast<double>(wheels_.buckets());
   const bool crowded = band_.size() > 8 * TargetAwake();
@@ -307,7 +309,7 @@ std::optional<IndexPick> PriceIndex::Impl::BestAwake(size_t* parks) {
       band_.SetBound(slot, page.jet.value);
     } else {
       const ValueJet jet = Evaluate(slot);
-      // Mostly the page stays the highest, and leaves with this pick.
+      // Usually the page stays the highest, and leaves the band with this pick.
       if (jet.value > leader.next) return IndexPick{page.page, jet.value};
       band_.Tighten(slot, jet, t_, now_);
     }
@@ -339,10 +341,11 @@ void PriceIndex::Impl::ParkAwake(uint32_t slot) {
   Park(row, value, jet);
 }
 
-// Leaves all blocked hot pages out of this pick at once, because each search for the highest bound
-// passes over all hot pages. Parks as many as `parks` says, or a share of them, so that the next
-// picks have fewer to leave out. Pages that share the line of a page may be on other hosts: a line
-// is left out only if none of its pages can be picked, or too many would have to be parked.
+// Excludes all blocked hot pages from this pick at once, because each search for the highest bound
+// visits all hot pages. Parks as many of them as `parks` says, or a share of them, so that later
+// picks have fewer to exclude. Pages that share a line can be on different hosts. A line is
+// therefore excluded only if none of its pages can be picked, or if too many of them would have to
+// be parked.
 void PriceIndex::Impl::LeaveBlocked(size_t* parks) {
   size_t left = std::max(*parks, band_.hot().size() / kParkedAPass);
   *parks = 0;
@@ -353,7 +356,7 @@ void PriceIndex::Impl::LeaveBlocked(size_t* parks) {
       const bool shared = band_.shared().IsFollowed(slot);
       if (left > 0 || (shared && of_line < kMostOfALine)) {
         left > 0 ? --left : ++of_line;
-        ParkAwake(slot);  // another page has the place now, or there is none
+        ParkAwake(slot);  // another page now has this place, or the place is past the end
         continue;
       }
       left_out_ |= shared;
@@ -378,7 +381,7 @@ bool PriceIndex::Impl::WakeRival(const std::optional<IndexPick>& best) {
   const double bound = waiting_.pools().First(pool).bound();
   const bool may_win = best ? waiting_.FirstPrecedes(pool, reach, best->page) : bound > reach;
   const bool lowest = asleep_ == 0 || threshold_.lowest();
-  // Below the threshold sleeping pages come first.
+  // If the bound is below the threshold, sleeping pages come first.
   if (!may_win || !(bound >= threshold_.value() || lowest || reach >= threshold_.value())) {
     return false;
   }
@@ -391,7 +394,7 @@ bool PriceIndex::Impl::Advance() {
   if (pages_.size() == 0) return false;
   if (!filed_) FileAll();
   if (hosts_.blocked_pages() == pages_.size() || none_eligible_) return false;
-  // Work that may wait a pick does, so that no pick has all of it.
+  // A pick does only one kind of deferrable work, so that no pick is slow.
   bool busy = true;
   if (t_ > band_.warm_end() || pace_.late()) {
     Split(1, {});
@@ -404,7 +407,8 @@ bool PriceIndex::Impl::Advance() {
   } else {
     busy = false;
   }
-  // Entries opened now are filed from the next pick on, while their records are fetched.
+  // Entries that are opened now are filed from the next pick on. Their records are prefetched
+  // meanwhile.
   if (t_ >= wheels_.next_open()) {
     busy = true;
     OpenDue();
@@ -459,7 +463,8 @@ std::optional<IndexPick> PriceIndex::Impl::Best(Instant at) {
     if (reach < threshold_.value()) {
       step = step > 0 ? 2 * step : 0.25 / static_cast<double>(TargetAwake());
       const double next = wheels_.FallToNext(t_);
-      // If no page wakes within `step`, falls just to the next one: many may follow it.
+      // If no page wakes within `step`, the threshold falls just to the next page, because many can
+      // follow it.
       const bool far = next > step && !std::isinf(next);
       if (LowerThreshold(far ? next : step, best ? reach : 0)) {
         if (far) step = 0;

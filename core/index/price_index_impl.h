@@ -1,14 +1,14 @@
 // The implementation of the price index (core/index/price_index.h).
 //
-// Invariants, for every page that is in, at the instant of the last pick and any later one:
-//  1. Exactly one place holds it: wheel, pool, band, or none because it is delayed, forced or
-//     suspended.
+// Invariants, for every page in the index, from the last pick on:
+//  1. Exactly one place holds the page: a wheel, a pool or the band. A page that is delayed, forced
+//  or suspended is in none of them.
 //  2. A sleeping page is worth less than the threshold until its wheel hands it out.
-//  3. A waiting page is worth at most its bound until its expiry comes.
-//  4. The line of an awake page is at least its value (AwakeBand).
-//  5. A pick is answered only when its exact value is at least the threshold, every bound of an
-//  open pool and every line; else the threshold is lowered, which wakes what becomes due.
-// Hence the answer is what a full scan (BruteIndex) would give. docs/index-proofs.md derives the
+//  3. A waiting page is worth at most its bound until the bound expires.
+//  4. The line of an awake page is at least the page's value (AwakeBand).
+//  5. A page is picked only if its exact value is at least the threshold, every bound of an open
+//  pool and every line. Otherwise the threshold is lowered, which wakes the pages that become due.
+// Hence a pick gives the same page as a full scan (BruteIndex). docs/index-proofs.md derives the
 // bounds.
 #ifndef FRESHET_CORE_INDEX_PRICE_INDEX_IMPL_H_
 #define FRESHET_CORE_INDEX_PRICE_INDEX_IMPL_H_
@@ -23,8 +23,7 @@
 
 namespace freshet {
 
-// Picks among the pages that are filed. The first functions implement PriceIndex. Owner thread
-// only.
+// Picks among the filed pages. The first functions implement PriceIndex. Owner thread only.
 class PriceIndex::Impl : private PageFiling {
  public:
   void GrowTo(size_t pages, size_t hosts);
@@ -52,16 +51,17 @@ class PriceIndex::Impl : private PageFiling {
   [[nodiscard]] size_t alarms() const { return alarms_.size() + forced_.size(); }
 
  private:
-  // Prefetches the hot pages, most of which are crawled soon.
+  // Prefetches the records of the hot pages, most of which will be crawled soon.
   void PrefetchHot() const;
 
   // --- index_checks.cc: for debug builds ---
-  // Whether invariants 2 to 4 hold at the instant of the ending pick, for some pages in turn.
+  // Holds returns true if invariants 2 to 4 hold for the page when a pick ends. HoldsForNext checks
+  // that many pages, round-robin.
   [[nodiscard]] bool Holds(PageId page) const;
   [[nodiscard]] bool HoldsForNext(size_t pages);
 
   // --- price_index.cc: the pick ---
-  // Brings alarms, splits and wheels up to now. False = no page can be eligible.
+  // Brings alarms, splits and wheels up to the current instant. False = no page can be eligible.
   [[nodiscard]] bool Advance();
   [[nodiscard]] bool AlarmRings() const;
   void RingAlarms();
@@ -70,34 +70,37 @@ class PriceIndex::Impl : private PageFiling {
   [[nodiscard]] bool AnyBlocked() const {
     return hosts_.blocked_pages() > 0 || groups_.any_blocked();
   }
-  // `reach`: the period is not over, and the pick is worth at least this.
+  // `reach` is set if the current period has not ended; the pick is then worth at least this.
   void Split(double shorter, std::optional<double> reach);
   void SplitWarm(double shorter, std::optional<double> reach);
-  // Prepares the next period of warm pages: called some times after each split, near the end.
+  // Prepares the next period of warm pages. Called a few times after each split near the end of a
+  // period.
   void Examine();
-  // Keeps threshold, band and wheels in shape: called some times after each split.
+  // Keeps threshold, band and wheels in shape. Called a few times after each split.
   void Tidy();
   void SteerThreshold();
   // Steers the threshold while picks are worth far more than moving pages.
   void SteerFarBelow(size_t awake);
   [[nodiscard]] std::optional<IndexPick> BestForced();
-  // `parks`: the number of pages that the call may still park with their hosts.
+  // `parks`: the number of pages that this pick may still park with their hosts. Both functions
+  // lower it.
   [[nodiscard]] std::optional<IndexPick> BestAwake(size_t* parks);
   void LeaveBlocked(size_t* parks);
-  // Wakes a waiting page that might be worth more than `best`; false = there is none.
+  // Wakes a waiting page that might be worth more than `best`. False = there is none.
   [[nodiscard]] bool WakeRival(const std::optional<IndexPick>& best);
-  // Evaluates all hot pages that may be worth more than `value`.
+  // Evaluates all hot pages whose bound is above `value`.
   void TightenAbove(double value);
   void ParkAwake(uint32_t slot);
   void WakeFirst(uint32_t pool, double rival);
 
   PageAlarms alarms_{pages_};
   std::vector<uint32_t> slots_;
-  bool descending_ = false;     // the threshold falls until enough pages are awake
-  int untidy_ = 0;              // calls of Tidy due
-  int unexamined_ = 0;          // calls of Examine due
-  bool none_eligible_ = false;  // the last search found nothing eligible, and nothing has changed
-  bool left_out_ = false;       // a pick has left out a line that others share
+  bool descending_ = false;  // the threshold falls until enough pages are awake
+  int untidy_ = 0;           // calls of Tidy that are due
+  int unexamined_ = 0;       // calls of Examine that are due
+  // The last search found nothing eligible, and nothing has changed since.
+  bool none_eligible_ = false;
+  bool left_out_ = false;  // this pick has excluded a line that pages share
   size_t checked_ = 0;
 };
 

@@ -1,5 +1,6 @@
-// Pages whose values are equal at every instant, such as pages whose crawls were reported together,
-// share the line of the smallest page; the others queue behind it and cost nothing.
+// Pages whose values are equal at every instant share one line, for example pages whose crawls were
+// reported together. The line belongs to the page with the smallest id. The other pages queue
+// behind it and cost nothing.
 #ifndef FRESHET_CORE_INDEX_SHARED_LINES_H_
 #define FRESHET_CORE_INDEX_SHARED_LINES_H_
 
@@ -19,32 +20,32 @@ class SharedLines {
  public:
   static constexpr uint32_t kNone = ~uint32_t{0};
 
-  // The pages outlive this object.
+  // `pages` must outlive this object.
   explicit SharedLines(const AwakePages& pages) : pages_(pages) { leaders_.fill(kNone); }
 
-  // Says that the page of the slot has a line of its own.
+  // Registers that the page of the slot has its own line.
   void Add(uint32_t slot) { leaders_[PlaceOf(pages_[slot])] = slot; }
-  // A slot whose line the page may share, by its AwakePage; kNone = none is known.
+  // A slot whose line the page might share, because their AwakePages match; kNone = none is known.
   [[nodiscard]] uint32_t LeaderFor(uint32_t slot) const;
-  // Makes the page share the line of `leader`; true = the line goes to `slot`. Precondition: both
-  // pages have equal values at every instant, and equal turns.
+  // Makes the page share the line of `leader`. True = `slot` takes over the line. Precondition:
+  // both pages have equal values at every instant, and equal turns.
   [[nodiscard]] bool Follow(uint32_t slot, uint32_t leader);
-  // Takes the slot out. Returns the slot to which its line goes, kNone = to none; nullopt = it has
-  // no line.
+  // Removes the slot. Returns the slot that takes over its line, or kNone if no slot does.
+  // nullopt = the slot has no line.
   [[nodiscard]] std::optional<uint32_t> Leave(uint32_t slot);
   // The slot that has the line of the page.
   [[nodiscard]] uint32_t LeaderOf(uint32_t slot) const {
     return QueueOf(slot) == kNone ? slot : queues_[QueueOf(slot)].leader;
   }
-  // Whether other pages share the line of the slot, which has one.
+  // Returns true if other pages share the line of the slot. Precondition: the slot has a line.
   [[nodiscard]] bool IsFollowed(uint32_t slot) const {
     return QueueOf(slot) != kNone && queues_[QueueOf(slot)].followers > 0;
   }
-  // The number of pages without a line of their own.
+  // The number of pages without their own line.
   [[nodiscard]] size_t followers() const { return followers_; }
 
  private:
-  // The pages that share a line. A page that has left stays in the heap until it comes up.
+  // The pages that share a line. A page that has left stays in the heap until it reaches the top.
   struct Queue {
     struct Member {
       PageId page;
@@ -62,11 +63,11 @@ class SharedLines {
     return queue_of_[member.slot] == queue && queues_[queue].leader != member.slot &&
            pages_[member.slot].page == member.page;
   }
-  // The place in leaders_ for pages with the value of `page`.
+  // The index in leaders_ for pages with the value of `page`.
   [[nodiscard]] static size_t PlaceOf(const AwakePage& page);
   uint32_t MakeQueue(uint32_t leader);
   void Push(uint32_t queue, uint32_t slot);
-  // The first follower, taken from the queue; kNone = it has none.
+  // Removes and returns the first follower; kNone = there is none.
   uint32_t PopFollower(uint32_t queue);
 
   const AwakePages& pages_;
@@ -74,7 +75,7 @@ class SharedLines {
   std::vector<Queue> queues_;
   std::vector<uint32_t> free_queues_;
   size_t followers_ = 0;
-  std::array<uint32_t, 1024> leaders_;  // the latest slots with lines, by their value
+  std::array<uint32_t, 1024> leaders_;  // the latest slots with lines, hashed by value
 };
 
 }  // namespace freshet

@@ -51,7 +51,7 @@ void WaitingPages::AddInTurn(PageRow row, double bound) {
   const int64_t turn = TurnOf(row.page(), bound);
   WaitingQueues::Fit fit = queues_.FitFor(bound, turn, row.page());
   if (fit.pair) {
-    // The page may have left, and wait elsewhere.
+    // The page may have left, or wait elsewhere.
     const PageRow alone = pages_[fit.alone];
     const IndexRecord& first = alone.record();
     const WaitingPage last(bound, row.page());

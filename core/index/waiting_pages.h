@@ -1,5 +1,5 @@
-// The pages that wait under a bound of their value: those of hosts that are not free, those whose
-// value stands still, and those that creep towards the wake threshold.
+// The pages that wait under an upper bound of their value: pages of hosts that are not free, pages
+// whose value stands still, and pages that approach the wake threshold very slowly.
 #ifndef FRESHET_CORE_INDEX_WAITING_PAGES_H_
 #define FRESHET_CORE_INDEX_WAITING_PAGES_H_
 
@@ -16,7 +16,7 @@
 
 namespace freshet {
 
-// The place of a page in its row, its pool and its queue always agree. Owner thread only.
+// Keeps a page's row, its pool and its queue consistent. Owner thread only.
 class WaitingPages {
  private:
   [[nodiscard]] auto Turns() const {
@@ -29,18 +29,19 @@ class WaitingPages {
  public:
   static constexpr uint32_t kNone = BoundPools::kNone;
 
-  // All outlive this object.
+  // All arguments must outlive this object.
   WaitingPages(IndexPages& pages, IndexHosts& hosts, const IndexGroups& groups)
       : pages_(pages), hosts_(hosts), groups_(groups) {}
 
-  // The pool of pages that wait for the host or its group, made if missing.
+  // The pool of pages that wait for the host or its group. Made if missing.
   [[nodiscard]] uint32_t PoolOf(HostId host);
-  // Makes the page, whose place says that it waits, wait in the pool until `expires`; infinite =
-  // for good, in pool 0 behind others of the same bound if it fits there.
+  // Makes the page wait in the pool until `expires`; infinite = the bound never expires. In pool 0,
+  // a page whose bound never expires queues behind others with the same bound if possible.
+  // Precondition: the record's place is kWaiting.
   void Add(PageRow row, uint32_t pool, double bound, double expires);
   void Remove(PageRow row);
 
-  // Follow a host or a group that has become free or blocked, and a host that moves to a group.
+  // Call these when a host or a group has become free or blocked, and when a host moves to a group.
   void SetOpen(const IndexHost& host) {
     if (host.pool != 0) pools_.SetOpen(host.pool, !host.blocked, Turns());
   }
@@ -49,27 +50,27 @@ class WaitingPages {
     if (hosts_[host].pool != 0) pools_.Move(hosts_[host].pool, group, Turns());
   }
 
-  // The open pool whose first page precedes all; kNone = no page waits in an open pool.
+  // The open pool whose first page precedes all others; kNone = no page waits in an open pool.
   [[nodiscard]] uint32_t Top() const { return pools_.Top(Turns()); }
   // See BoundPools.
   [[nodiscard]] BoundPools& pools() { return pools_; }
   [[nodiscard]] const BoundPools& pools() const { return pools_; }
-  // Whether the first page of the pool precedes another of this bound.
+  // Returns true if the first page of the pool precedes `page`, which has this bound.
   [[nodiscard]] bool FirstPrecedes(uint32_t pool, double bound, PageId page) const {
     return BoundPools::Precedes(pools_.First(pool), {bound, page}, Turns());
   }
   [[nodiscard]] double BoundOf(PageId page) const;
 
-  // Whether the bound of a page expires by `t`.
+  // Returns true if the bound of some page expires by `t`.
   [[nodiscard]] bool Expires(double t) const { return expiries_.Rings(t); }
-  // The page of the next bound that expires; nullopt = the page has left since. Precondition:
-  // Expires(t), for any t.
+  // Removes the next expiry and returns its page; nullopt = the page no longer waits under this
+  // bound. Precondition: Expires(t), for some t.
   [[nodiscard]] std::optional<PageId> PopExpired();
 
  private:
   static constexpr uint16_t kQueueLevel = 2;  // the level of the first queue
-  // Among equal values the page crawled longest ago comes first; among forced pages, which have
-  // infinite bounds, the one forced first.
+  // The order among equal bounds. Forced pages, whose bounds are infinite, are ordered by the time
+  // of forcing, and all other pages by their last crawl. The earlier page comes first.
   [[nodiscard]] int64_t TurnOf(PageId page, double bound) const;
   void AddInTurn(PageRow row, double bound);
 

@@ -1,8 +1,9 @@
-// Queues of pages that wait under equal bounds, in the order of their turns: only the first page of
-// a queue is in a heap.
+// Queues of pages that wait under equal bounds, ordered by turn. Only the first page of a queue is
+// in a heap.
 //
-// A freshly loaded corpus is a million pages of one value. Each page that leaves a heap makes it
-// compare others by their turns, level by level, all over the memory; leaving a queue is cheap.
+// A freshly loaded corpus can have a million pages of equal value. If all were in a heap, removing
+// one would compare turns at each level of the heap, all over memory. Removing a page from a queue
+// is cheap.
 #ifndef FRESHET_CORE_INDEX_WAITING_QUEUES_H_
 #define FRESHET_CORE_INDEX_WAITING_QUEUES_H_
 
@@ -16,28 +17,28 @@
 
 namespace freshet {
 
-// The caller keeps the queue and place of each member. A page that fits behind the last of no queue
-// stays alone, which is also correct: a bound may have several queues or none. 4 bytes a page.
-// Owner thread only.
+// The caller stores the queue and the place of each member. A page that fits behind the last page
+// of no queue stays alone. This is correct, too: a bound can have several queues or none. Takes 4
+// bytes a page. Owner thread only.
 class WaitingQueues {
  public:
   static constexpr uint32_t kNone = ~uint32_t{0};
-  // Queues have numbers below this.
+  // Queue numbers are below this.
   static constexpr uint32_t kQueues = 0xffff - 2;
 
-  // The place for a page to wait under a bound. Value type, thread-compatible.
+  // Where a page can wait under a bound. Value type, thread-compatible.
   struct Fit {
-    uint32_t queue = kNone;  // behind the last page of this queue
-    bool pair = false;       // else in a new queue behind `alone`, a page given to Note
+    uint32_t queue = kNone;  // the page fits behind the last page of this queue
+    bool pair = false;  // otherwise: it fits in a new queue behind `alone`, a page given to Note
     PageId alone;
   };
-  // `turn`: see WaitingTurns; pages of a queue are in the order of turns, then of pages.
+  // `turn`: see WaitingTurns. The pages of a queue are ordered by turn, then by id.
   [[nodiscard]] Fit FitFor(double bound, int64_t turn, PageId page) const;
   // Appends the page and returns its place. Precondition: it fits.
   uint32_t Append(uint32_t queue, int64_t turn, PageId page);
-  // Notes that a page waits alone: later pages may queue behind it.
+  // Notes that a page waits alone, so that later pages can queue behind it.
   void Note(double bound, int64_t turn, PageId page);
-  // Makes a queue of one page, Fit::alone; kNone = there are too many queues.
+  // Makes a queue with one page, Fit::alone. kNone = there are too many queues.
   uint32_t Make(double bound, PageId first);
 
   [[nodiscard]] PageId First(uint32_t queue) const {
@@ -45,18 +46,18 @@ class WaitingQueues {
     return its.pages[its.front];
   }
   [[nodiscard]] double bound(uint32_t queue) const { return queues_[queue].bound; }
-  // Removes the first page, so that the next one is first; false = there is none, and the queue is
-  // gone.
+  // Removes the first page; the next one becomes first. False = there is no other, and the queue no
+  // longer exists.
   bool DropFirst(uint32_t queue);
-  // Removes a page other than the first, at `place`. `Placed(page, place)` is called for pages that
-  // move.
+  // Removes the page at `place`, which must not be the first. `placed(page, place)` is called for
+  // each page that moves.
   template <typename Placed>
   void Drop(uint32_t queue, uint32_t place, const Placed& placed);
 
  private:
-  // Stands for a page that left from within.
+  // Takes the place of a page that left from the middle of a queue.
   static constexpr PageId kGone = PageId(~uint32_t{0});
-  // A longer line of pages becomes several queues, which bounds the work on one at once.
+  // A longer run of pages is split into several queues, which bounds the work on one queue.
   static constexpr size_t kLongest = 4096;
   struct Queue {
     double bound = 0;
@@ -64,12 +65,12 @@ class WaitingQueues {
     uint32_t size = 0;  // members
     std::vector<PageId> pages;
   };
-  // The latest page that came to wait under a bound.
+  // The page that most recently began to wait under a bound.
   struct Latest {
     double bound = 0;
     int64_t turn = 0;
     PageId page = kGone;
-    uint32_t queue = kNone;  // none = the page waits alone
+    uint32_t queue = kNone;  // kNone = the page waits alone
   };
   [[nodiscard]] static size_t PlaceOf(double bound) {
     return std::bit_cast<uint64_t>(bound) * 0x9E3779B97F4A7C15u >> 56;

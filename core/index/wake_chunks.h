@@ -1,4 +1,4 @@
-// Sets of sleeping pages, in chunks of one line of the cache.
+// Sets of sleeping pages, stored in chunks of one cache line.
 #ifndef FRESHET_CORE_INDEX_WAKE_CHUNKS_H_
 #define FRESHET_CORE_INDEX_WAKE_CHUNKS_H_
 
@@ -12,10 +12,10 @@
 
 namespace freshet {
 
-// The entry of a sleeping page in a wheel: a tag of 3 bits, which tells the valid entry from older
-// entries of the page, and a number of 5 bits for the wheel. After eight changes an old tag equals
-// that of the record by chance: then the page wakes early, which costs only time. Value type,
-// thread-compatible.
+// The entry of a sleeping page in a wheel. Its tag of 3 bits tells the valid entry of a page from
+// older ones. Its step of 5 bits is the number of the narrow bucket that the entry goes to
+// (WakeWheel). After eight changes, an old tag equals that of the record again. The page then wakes
+// early, which costs only time. Value type, thread-compatible.
 struct WakeEntry {
   static constexpr int kStepBits = 5;
   static constexpr size_t kSteps = size_t{1} << kStepBits;
@@ -25,49 +25,52 @@ struct WakeEntry {
   [[nodiscard]] uint8_t step() const { return mark >> 3; }
 };
 
-// Entries in a chain of chunks, of which only the first may have room. The bucket names the first
-// three chunks and each chunk the third behind it, so that three can be fetched at once: in a plain
-// chain each must arrive before the next is known. Value type, thread-compatible.
+// Entries in a chain of chunks. Only the first chunk can have free space. The bucket refers to the
+// first three chunks, and each chunk to the third one behind it, so that three chunks can be
+// fetched at once. In a plain chain, each chunk would have to arrive before the next one is known.
+// Value type, thread-compatible.
 struct WakeBucket {
   std::array<uint32_t, 3> chunks = {};
   uint32_t count = 0;
 };
 
-// The chunks of all buckets of an index; number 0 = none. A chunk is one line of the cache, so that
-// adding an entry touches one line beside the bucket, and taking twelve out another. Chunks given
-// back are reused first, because they are in the cache. Owner thread only.
+// The chunks of all buckets of an index; number 0 = none. A chunk is one cache line. Adding an
+// entry therefore touches only one line besides the bucket, and removing twelve entries one more.
+// Freed chunks are reused first, because they are in the cache. Owner thread only.
 //
-// An entry may wait until some more have come, while its bucket and chunk are fetched to the cache:
-// a random access takes longer than the rest of filing a page.
+// PushLater delays an entry until some more have come. Meanwhile the bucket and the chunk are
+// prefetched, because a random access takes longer than the rest of filing a page.
 class WakeChunks {
  public:
-  // Adds an entry; takes a chunk when the first one has no room.
+  // Adds an entry. Allocates a chunk if the first one is full.
   void Push(WakeBucket& bucket, WakeEntry entry);
-  // Adds an entry at Flush or before. Until Flush, move no bucket and do nothing else to any.
+  // Adds an entry, at the latest when Flush is called. Until then, do not move any bucket, and call
+  // only PushLater.
   void PushLater(WakeBucket& bucket, WakeEntry entry);
-  // Adds all waiting entries; call it before any bucket is emptied.
+  // Adds all delayed entries. Call this before any bucket is emptied.
   void Flush();
-  // Takes all entries out and calls visit(entry) for each, which may push into buckets. Returns the
+  // Removes all entries and calls visit(entry) for each. `visit` may push into buckets. Returns the
   // number of entries.
   template <typename Visit>
   uint32_t Empty(WakeBucket& bucket, const Visit& visit);
-  // Takes entries out and adds each, without its step, to the bucket of that number: all of the
-  // bucket, or those of as many chunks as hold `wanted`. Returns the number of entries.
+  // Moves entries of `from` to the buckets in `to`: each goes to the bucket with the number of its
+  // step, and its step becomes 0. Takes whole chunks, until at least `wanted` entries or all have
+  // moved. Returns the number of entries.
   [[nodiscard]] uint32_t Spread(WakeBucket& from, uint32_t wanted,
                                 std::span<WakeBucket, WakeEntry::kSteps> to);
-  // Fetches a bucket that will be emptied soon.
+  // Prefetches a bucket that will be emptied soon.
   void Prefetch(const WakeBucket& bucket) const {
     for (const uint32_t chunk : bucket.chunks) PrefetchChunk(chunk);
   }
 
-  // The entries of all wheels, as counted by the wheels.
+  // The number of entries in all wheels, as the wheels have counted.
   [[nodiscard]] uint64_t entries() const { return entries_; }
   void CountEntries(int64_t change) { entries_ += static_cast<uint64_t>(change); }
 
  private:
   static constexpr uint32_t kCapacity = 12;
   struct Chunk {
-    uint32_t third = 0;  // the third chunk behind this one, or the next free chunk
+    uint32_t third = 0;  // the third chunk behind this one; for a free chunk, the next free one
     uint32_t pages[kCapacity];
     uint8_t marks[kCapacity];
   };
@@ -78,11 +81,11 @@ class WakeChunks {
   };
   static constexpr size_t kStage = 4;
   [[nodiscard]] uint32_t Take();
-  // Empties the first chunks of a bucket until at least `wanted` entries or all are out, and
-  // returns their number. visit must not touch the bucket.
+  // Removes the first chunks of a bucket until at least `wanted` entries or all are removed, and
+  // returns their number. `visit` must not touch the bucket.
   template <typename Visit>
   uint32_t TakeOut(WakeBucket& bucket, uint32_t wanted, const Visit& visit);
-  // Puts a chunk in front of the bucket, whose chunks are full.
+  // Adds an empty chunk at the front of the bucket. Precondition: all its chunks are full.
   [[nodiscard]] Chunk& Extend(WakeBucket& bucket);
   [[gnu::always_inline]] void PrefetchChunk(uint32_t chunk) const {
     if (chunk != 0) __builtin_prefetch(&chunks_[chunk], 1);
@@ -90,7 +93,7 @@ class WakeChunks {
   void GiveBack(uint32_t chunk);
 
   SegmentedArray<Chunk> chunks_;
-  std::array<Pending, 2 * kStage> pending_;  // a ring, up to pending_end_
+  std::array<Pending, 2 * kStage> pending_;  // a ring buffer; pending_end_ is its end
   size_t pending_end_ = 0;
   uint64_t entries_ = 0;
   uint32_t used_ = 1;

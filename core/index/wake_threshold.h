@@ -1,5 +1,5 @@
-// The wake threshold of a price index: a value a little under the price, below which pages may
-// sleep.
+// The wake threshold of a price index: a value a little below the price. Pages with lower values
+// can sleep.
 #ifndef FRESHET_CORE_INDEX_WAKE_THRESHOLD_H_
 #define FRESHET_CORE_INDEX_WAKE_THRESHOLD_H_
 
@@ -13,19 +13,21 @@
 
 namespace freshet {
 
-// The exponent at which a page reaches the price of a level, rounded down to 26 bits behind the
-// leading one: among ten million pages, competing ones differ by a part in 2^22.
+// The exponent at which a page reaches the price of a level, rounded down to 26 bits after the
+// leading bit. This is precise enough: even among ten million pages, the crossings of competing
+// pages differ by one part in 2^22.
 //
-// The code is the upper part of the exponent as a double, counted from 2^-59, so that encoding is a
-// shift and rounds down. Smaller exponents are so near to a crawl that no page sleeps for them;
-// from kEnd on no wheel can tell when a page wakes. Value type, thread-compatible.
+// The code is the upper part of the exponent's bits as a double, counted from 2^-59. Encoding is
+// therefore a shift, which rounds down. Exponents below 2^-59 are reached so soon after a crawl
+// that no page sleeps until then. From kEnd on, no wheel can tell when a page wakes.
+// Value type, thread-compatible.
 class Crossing {
  public:
   Crossing() = default;
-  // A crossing of `level`, which is not 0. An exponent of kEnd and more means never, below 2^-59 it
-  // becomes 0.
+  // A crossing of `level`, which is not 0. An exponent of at least kEnd becomes infinite, and one
+  // below 2^-59 becomes 0.
   Crossing(double exponent, uint16_t level) : code_(Encode(exponent)), level_(level) {}
-  // `filed`: the row of the page already holds the level.
+  // `filed`: the row of the page already stores the level.
   [[nodiscard]] static Crossing FromCode(uint32_t code, uint16_t level, bool filed) {
     Crossing crossing;
     crossing.code_ = code;
@@ -34,7 +36,7 @@ class Crossing {
     return crossing;
   }
 
-  // From here on a plain value may grow more slowly than clocks can follow.
+  // From here on, a plain value can grow more slowly than the clocks of wheels can follow.
   static constexpr double kEnd = 16;
   // Infinite = never reached. Precondition: the level is not 0.
   [[nodiscard]] double exponent() const {
@@ -65,9 +67,10 @@ class Crossing {
   bool filed_ = false;
 };
 
-// The threshold, and the level at or below it on a grid of ln V. Levels have numbers of 16 bits,
-// counted from a base, so that a page can say for which level its crossing was computed; 0 = the
-// level is too far away for a number. Value type, thread-compatible.
+// The threshold, and the level: the highest point of a grid of ln V that is not above the
+// threshold. Levels have 16-bit numbers, counted from a base, so that a page can store the level
+// for which its crossing was computed. 0 = the level is too far away for a number.
+// Value type, thread-compatible.
 class WakeThreshold {
  public:
   WakeThreshold() { Set(0); }
@@ -81,8 +84,8 @@ class WakeThreshold {
     const int64_t code = level_ - base_;
     code_ = code >= 1 && code <= 0xffff ? static_cast<uint16_t>(code) : uint16_t{0};
   }
-  // Moves the threshold, and renumbers levels so that its level is in the middle of the range.
-  // Precondition: no page holds a number.
+  // Moves the threshold, and renumbers the levels so that the new level is in the middle of the
+  // range. Precondition: no page stores a level number.
   void Rebase(double log_value) {
     base_ = static_cast<int64_t>(std::floor(log_value / kStep)) - 0x8000;
     Set(log_value);
@@ -90,14 +93,14 @@ class WakeThreshold {
 
   [[nodiscard]] double log() const { return log_; }
   [[nodiscard]] double value() const { return value_; }
-  // Whether the threshold is at its lowest: then no page may sleep.
+  // Returns true if the threshold is at its minimum. No page may sleep then.
   [[nodiscard]] bool lowest() const { return log_ <= kLowest; }
-  // The number and value of the level. Crossings are computed for the level and not for the
-  // threshold itself, so that they serve again while the threshold moves within one step of the
-  // grid, and by the bounds of docs/index-proofs.md for levels near it.
+  // The number and the value of the level. Crossings are computed for the level, not for the
+  // threshold itself. They remain valid while the threshold moves within one step of the grid. For
+  // nearby levels, the bounds of docs/index-proofs.md apply.
   [[nodiscard]] uint16_t code() const { return code_; }
   [[nodiscard]] double level_price() const { return level_price_; }
-  // The value of a level near the present one, at most 64 steps from it.
+  // The value of a level at most 64 steps from the current one.
   [[nodiscard]] double PriceOf(uint16_t code) const {
     if (code == code_) return level_price_;
     const double y = (int{code} - int{code_}) * kStep;
@@ -106,7 +109,7 @@ class WakeThreshold {
     constexpr double kFifth = 1.0 / 5;
     return level_price_ * (1 + y * (1 + y / 2 * (1 + y * kThird * (1 + y / 4 * (1 + y * kFifth)))));
   }
-  // The distance from the level with this number (0 = the present one) up to ln(threshold).
+  // The distance from the level with this number (0 = the current level) up to ln(threshold).
   [[nodiscard]] double Above(uint16_t code) const {
     const int64_t level = code == 0 ? level_ : base_ + int64_t{code};
     return log_ - static_cast<double>(level) * kStep;

@@ -10,11 +10,11 @@
 namespace freshet {
 namespace {
 
-// The clock is a sum of many terms. Each term is rounded so that it errs towards waking early; this
-// covers the rounding of the sum.
+// The clock is a sum of many terms. Each term is rounded in the direction that wakes pages early.
+// This covers the rounding of the sum.
 constexpr double kRounding = 1e-15;
 constexpr double kRelative = 1e-9;
-// The least number of entries that one call spreads ahead of time.
+// The minimum number of entries that one call spreads early.
 constexpr uint32_t kPiece = 288;
 
 }  // namespace
@@ -33,7 +33,7 @@ WakeWheel::WakeWheel(double slow_low, double slow_high, double span, uint32_t bu
 
 int64_t WakeWheel::NumberAt(double at) const {
   const double number = std::clamp((at - start_ + offset_) * per_second_, -1e18, 1e18);
-  // Rounds as std::floor, which is a call on processors without SSE 4.1.
+  // Rounds like std::floor, which is a function call on processors without SSE 4.1.
   const auto whole = static_cast<int64_t>(number);
   return whole - (static_cast<double>(whole) > number ? 1 : 0);
 }
@@ -65,7 +65,7 @@ bool WakeWheel::File(WakeChunks& chunks, PageId page, uint8_t tag, double at, do
   const int64_t number = NumberAt(at);
   if (number < next_) return false;
   if (number < spread_ * kSteps) {
-    // Caps the number at the buckets ahead of the next one to open.
+    // Limits the number to the buckets after the next one to open.
     chunks.PushLater(Narrow(std::min(number, next_ + kSteps - 1)), {page, tag});
     first |= narrow_entries_++ == 0;
   } else {
@@ -100,7 +100,8 @@ double WakeWheel::Open(WakeChunks& chunks, double now, std::vector<WakeEntry>* d
   double due_at = std::numeric_limits<double>::infinity();
   while (opened == 0 && entries_ > 0 && next_ <= current + 1) {
     if (narrow_entries_ == 0) {
-      // Wide buckets further back than the last round are this round's, and all in the past.
+      // Wide buckets more than one round back coincide with those of this round, and all are in the
+      // past.
       spread_ = std::max(spread_, WideOf(current) - wide_mask_ - 1);
       next_ = std::max(next_, std::min(spread_ * kSteps, current + 2));
       if (next_ > current + 1) break;
@@ -115,7 +116,7 @@ double WakeWheel::Open(WakeChunks& chunks, double now, std::vector<WakeEntry>* d
     narrow_entries_ -= opened;
   }
   CountEntries(chunks, -int64_t{opened});
-  // One call never spreads both the rest of one bucket and a piece of the next.
+  // One call never spreads both the rest of one bucket and a part of the next.
   if (spread_ == spread_before) SpreadAhead(chunks);
   chunks.Prefetch(next_ < spread_ * kSteps ? Narrow(next_) : Wide(spread_));
   FindNextOpen();
@@ -133,9 +134,9 @@ void WakeWheel::ThresholdRose(double d, double now) {
   const double shift = slow_low_ * d * (1 - kRelative);
   offset_ -= shift;
   offset_ += kRounding * (std::abs(offset_) + std::abs(now));
-  // Entries filed from now on may come before those already opened.
+  // Entries filed from now on can be due before those already opened.
   next_ = std::min(next_, NumberAt(now) + 1);
-  // Entries of later wide buckets, spread already or in part, come early, once.
+  // Entries of later wide buckets that have been spread, fully or in part, come early once.
   spread_ = std::min(spread_, WideOf(next_) + 1);
   FindNextOpen();
 }

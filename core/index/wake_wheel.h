@@ -1,16 +1,18 @@
-// A timer wheel: sleeping pages in the order in which they may have to wake, under a threshold that
-// moves.
+// A timer wheel: sleeping pages, ordered by the earliest time at which they might have to wake,
+// under a threshold that moves.
 //
-// All pages of one wheel climb alike: near the threshold, the value V of each needs `slow_low` to
-// `slow_high` seconds to grow by one unit of ln V (docs/index-proofs.md derives these). A wheel has
-// its own clock C = t + offset, and a page that reaches the threshold no sooner than T is filed at
-// C(T). When ln(threshold) falls by d, the clock is put forward by slow_high d: no page reaches the
-// lower threshold before the clock shows the time it is filed at. When it rises by d, the clock is
-// put back by slow_low d. So a moving threshold refiles nothing.
+// All pages of one wheel climb at a similar pace: near the threshold, the value V of each takes
+// `slow_low` to `slow_high` seconds to grow by one unit of ln V (docs/index-proofs.md derives
+// these). A wheel has its own clock C = t + offset. A page that reaches the threshold at time T at
+// the earliest is filed at C(T). When ln(threshold) falls by d, the clock advances by slow_high d:
+// no page reaches the lower threshold before the clock shows the time at which it is filed. When
+// ln(threshold) rises by d, the clock goes back by slow_low d. A moving threshold therefore refiles
+// nothing.
 //
-// Times share buckets of two kinds: wide buckets, and narrow ones, into which the next wide bucket
-// has been spread, and the one behind it in part. So a wheel of many pages wakes them at the right
-// time, and one of few pages does not waste a chunk for each of many buckets.
+// There are wide and narrow buckets. The entries of the next wide bucket have been spread into
+// narrow ones, and those of the one after it in part. A wheel with many pages can therefore wake
+// them at the right time, and a wheel with few pages does not waste a chunk on each of many
+// buckets.
 #ifndef FRESHET_CORE_INDEX_WAKE_WHEEL_H_
 #define FRESHET_CORE_INDEX_WAKE_WHEEL_H_
 
@@ -31,51 +33,53 @@ struct Slowness {
 
 // Owner thread only. Times are seconds on the clock of the index.
 //
-// Invariant: Open takes out an entry no later than the clock shows the time it was filed at,
-// perhaps sooner: times too far ahead share the last bucket.
+// Invariant: Open hands out each entry no later than the clock shows the time at which the entry is
+// filed. It can be earlier, because times too far ahead share the last bucket.
 class WakeWheel {
  public:
-  // `buckets` narrow ones span `span` seconds; a power of two, at least 2 kSteps.
+  // The wheel has `buckets` narrow buckets, which span `span` seconds. `buckets` must be a power of
+  // two, and at least 2 kSteps.
   WakeWheel(double slow_low, double slow_high, double span, uint32_t buckets, double now);
 
-  // When Open has something to do next if the threshold stays: one bucket before its entries are
-  // due.
+  // When Open next has something to do if the threshold does not move: one bucket before the
+  // entries are due.
   [[nodiscard]] double next_open() const { return next_open_; }
   // When the entries of that bucket are due.
   [[nodiscard]] double next_due() const { return next_due_; }
-  // Files an entry; false = the time has come already, and nothing is filed.
+  // Files an entry. False = its time has already come, and nothing is filed.
   [[nodiscard]] bool File(WakeChunks& chunks, PageId page, uint8_t tag, double at, double now);
   // Appends the entries of a narrow bucket that is due at `now` or next. Returns the time from
-  // which they may be due if the threshold does not fall; infinite = there is no such bucket.
+  // which they can be due if the threshold does not fall; infinite = there is no such bucket.
   [[nodiscard]] double Open(WakeChunks& chunks, double now, std::vector<WakeEntry>* due);
-  // Move the clock after ln(threshold) fell or rose by d >= 0.
+  // These move the clock after ln(threshold) fell or rose by d >= 0.
   void ThresholdFell(double d, double now);
   void ThresholdRose(double d, double now);
-  // Drops entries of the next wide bucket in turn for which `keep(entry)` is false; fetch(page) is
-  // called for all of them first. `room` holds the entries during the call.
+  // Takes the next wide bucket, round-robin, and drops the entries for which `keep(entry)` is
+  // false. Calls fetch(page) for all its entries first. `room` holds the entries during the call.
   template <typename Fetch, typename Keep>
   void SweepNext(WakeChunks& chunks, std::vector<WakeEntry>* room, const Fetch& fetch,
                  const Keep& keep);
 
   [[nodiscard]] uint64_t entries() const { return entries_; }
   [[nodiscard]] double slow_high() const { return slow_high_; }
-  // Whether the clock has moved so far that precision is lost; such a wheel must be drained.
+  // Returns true if the clock has moved so far that precision is lost. No more pages may be filed
+  // in this wheel.
   [[nodiscard]] bool worn() const { return std::abs(offset_) > 1e6 * slow_high_; }
 
  private:
-  // Narrow buckets to a wide one.
+  // Narrow buckets per wide bucket.
   static constexpr int64_t kSteps = int64_t{WakeEntry::kSteps};
-  // The wide bucket of a narrow one; rounds down, below zero as well.
+  // The wide bucket of a narrow one. Rounds down, also below zero.
   [[nodiscard]] static int64_t WideOf(int64_t number) { return number >> WakeEntry::kStepBits; }
-  // The number of the narrow bucket.
+  // The number of the narrow bucket that includes `at`.
   [[nodiscard]] int64_t NumberAt(double at) const;
-  // When narrow bucket `number` begins, or a little earlier.
+  // When the narrow bucket `number` begins, or a little earlier.
   [[nodiscard]] double TimeOf(int64_t number) const;
-  // Skips empty buckets: all up to the bucket after `current` count as opened.
+  // Skips empty buckets: all up to the one after `current` count as opened.
   void SkipTo(int64_t current);
-  // Moves entries of the next wide bucket to its narrow ones, all or about `wanted`.
+  // Moves entries of the next wide bucket to its narrow ones: all, or about `wanted`.
   void Spread(WakeChunks& chunks, uint32_t wanted);
-  // Spreads a crowded bucket ahead of time, a piece in each call of Open: a pick that moves
+  // Spreads a crowded bucket early, one part in each call of Open, because a pick that moves
   // thousands of entries at once is slow.
   void SpreadAhead(WakeChunks& chunks);
   void FindNextOpen();
@@ -104,7 +108,7 @@ class WakeWheel {
   uint64_t entries_ = 0;
   uint32_t narrow_entries_ = 0;
   uint32_t swept_ = 0;
-  std::vector<WakeBucket> buckets_;  // first the narrow ones of two wide ones
+  std::vector<WakeBucket> buckets_;  // the narrow buckets of two wide ones, then the wide buckets
 };
 
 template <typename Fetch, typename Keep>

@@ -8,16 +8,16 @@
 namespace freshet {
 namespace {
 
-// Groups by slow_high/slow_low; pages above the last have no wheel.
+// The groups by slow_high/slow_low. A page above the last ratio gets no wheel.
 constexpr std::array<double, 4> kRatios = {1 + 1e-3, 4, 16, 64};
-// Classes of slow_low, from 2^-kOctaves to 2^kOctaves seconds.
+// The classes cover slow_low from 2^-kOctaves to 2^kOctaves seconds.
 constexpr int kOctaves = 100;
 constexpr size_t kClasses = 4 * kOctaves;
 constexpr uint64_t kMantissa = (uint64_t{1} << 52) - 1;
 constexpr size_t kFewPages = 4096;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Compares four at a time, because a chain of comparisons would wait for each.
+// Keeps four minima, because in one chain each comparison would wait for the previous one.
 double Least(const std::vector<double>& times) {
   std::array<double, 4> least = {kInfinity, kInfinity, kInfinity, kInfinity};
   size_t i = 0;
@@ -70,7 +70,7 @@ void WakeWheels::FindNext() {
 int32_t WakeWheels::NumberFor(double slow_low, double slow_high, double now) {
   size_t group = 0;
   while (group < kRatios.size() && slow_high > kRatios[group] * slow_low) ++group;
-  // Faster than std::frexp. Numbers that are not finite or not positive are out of range, too.
+  // Faster than std::frexp. Numbers that are not finite or not positive are out of range here, too.
   const auto bits = std::bit_cast<uint64_t>(slow_low);
   const int exponent = static_cast<int>(bits >> 52) - 1022;
   const bool upper = (bits & kMantissa) >= (std::bit_cast<uint64_t>(M_SQRT1_2) & kMantissa);
@@ -86,7 +86,7 @@ int32_t WakeWheels::NumberFor(double slow_low, double slow_high, double now) {
 
 int32_t WakeWheels::Make(double slow_low, double slow_high, double ratio, double now) {
   const double high = slow_high * (1 + 1e-9);
-  // From a crawl to the crossing a page needs x/speed <= 2 slow_low seconds, as V/s^2 never
+  // From a crawl to its crossing, a page needs x/speed <= 2 slow_low seconds, because V/s^2 never
   // rises (docs/index-proofs.md).
   wheels_.emplace_back(slow_low * (1 - 1e-9), high * ratio, 2 * high,
                        static_cast<uint32_t>(buckets()), now);
@@ -96,7 +96,8 @@ int32_t WakeWheels::Make(double slow_low, double slow_high, double ratio, double
 }
 
 std::optional<OpenedBucket> WakeWheels::Open(double now, std::vector<WakeEntry>* due) {
-  // Opens once: because of rounding a wheel may ask for it and find nothing to do.
+  // Opens at most one wheel with entries. Because of rounding, a wheel can ask to be opened and
+  // then have nothing due.
   std::optional<OpenedBucket> opened;
   for (size_t i = 0; i < wheels_.size() && !opened; ++i) {
     if (now < open_at_[i]) continue;
