@@ -15,7 +15,7 @@ double Gain(double mu, double delta, double rate) {
   return mu / delta * share * share;
 }
 
-// The largest gain at the floor, over all pages; 0 if none can gain.
+// The largest gain of any page at the floor; 0 if no page can gain.
 double LargestGain(const PlanPages& pages, double floor) {
   double largest = 0;
   for (size_t i = 0; i < pages.size(); ++i) {
@@ -25,7 +25,7 @@ double LargestGain(const PlanPages& pages, double floor) {
   return largest;
 }
 
-// Fills in a plan without objective, whose rate of page i is rate(i).
+// Makes a plan without an objective, in which page i has the rate rate(i).
 template <typename RateFunction>
 RatePlan Fixed(const PlanPages& pages, const ParallelFor& parallel, const RateFunction& rate) {
   RatePlan plan;
@@ -58,7 +58,7 @@ StatusOr<RatePlan> PlanBlcWithFloor(const PlanPages& pages, double crawl_rate, d
     plan.price = first_gain;
     return plan;
   }
-  // The rate of a page above the floor: 0 at q = 0, as the search requires.
+  // The rate of a page above the floor. It is 0 at q = 0, as the search requires.
   const auto page = [&](size_t i, double q) {
     const double root = std::sqrt(pages.importance[i] * pages.change_rate[i]);
     const double above = q * root - pages.change_rate[i] - floor;

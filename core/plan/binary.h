@@ -1,5 +1,5 @@
-// Plans for the binary penalty (a request is fresh or not) when crawls come at Poisson times, and
-// the two plans without an objective to compare with.
+// Plans for the binary penalty (a request gets a fresh copy or not) with crawls at Poisson times.
+// Also two plans without an objective, for comparison.
 #ifndef FRESHET_CORE_PLAN_BINARY_H_
 #define FRESHET_CORE_PLAN_BINARY_H_
 
@@ -12,19 +12,20 @@ namespace freshet {
 // BLC: minimises sum mu Delta/(Delta + rho) subject to sum rho = R, rho >= 0. Signals are not used.
 //
 // Optimality: rho = max(0, sqrt(mu Delta/Lambda) - Delta). The sum of rates is convex and piecewise
-// linear in 1/sqrt(Lambda), so Newton's method ends on the exact solution after a few steps. Pages
-// with mu/Delta <= Lambda starve, at any rate most often half of them.
+// linear in 1/sqrt(Lambda), so Newton's method reaches the exact solution in a few steps. Pages
+// with mu/Delta <= Lambda starve. Usually these are about half of all pages, whatever the crawl
+// rate.
 //
-// R = 0: all 0, price max mu/Delta. No page with mu > 0 and Delta > 0: all 0, price 0.
+// R = 0: all rates 0, price max mu/Delta. No page with mu > 0 and Delta > 0: all rates 0, price 0.
 // Errors as ValidatePlanInput.
 [[nodiscard]] StatusOr<RatePlan> PlanBlc(const PlanPages& pages, double crawl_rate,
                                          const ParallelFor& parallel = SerialFor);
 
-// The same with a floor: rho >= epsilon R/m for every one of the m pages, of no importance or not.
-// The supplement of the paper raises starved pages once and re-solves the rest, which can starve
-// pages again; this solves the problem with the floor exactly: rho = max(floor,
-// sqrt(mu Delta/Lambda) - Delta). epsilon = 0 is PlanBlc, 1 is PlanUniform (with a price: the
-// largest gain at the floor). InvalidArgument unless 0 <= epsilon <= 1.
+// BLC with a floor: rho >= epsilon R/m for each of the m pages, even if its importance is 0. The
+// supplement of the paper raises starved pages once and solves again for the rest, which can starve
+// other pages. This function solves the problem with the floor exactly: rho = max(floor,
+// sqrt(mu Delta/Lambda) - Delta). epsilon = 0 gives PlanBlc. epsilon = 1 gives PlanUniform, but
+// with a price: the largest gain at the floor. InvalidArgument unless 0 <= epsilon <= 1.
 [[nodiscard]] StatusOr<RatePlan> PlanBlcWithFloor(const PlanPages& pages, double crawl_rate,
                                                   double epsilon,
                                                   const ParallelFor& parallel = SerialFor);
@@ -33,7 +34,7 @@ namespace freshet {
 [[nodiscard]] StatusOr<RatePlan> PlanUniform(const PlanPages& pages, double crawl_rate,
                                              const ParallelFor& parallel = SerialFor);
 
-// rho proportional to Delta; all 0 when no page changes.
+// rho proportional to Delta. All rates are 0 if no page changes.
 [[nodiscard]] StatusOr<RatePlan> PlanChangeRate(const PlanPages& pages, double crawl_rate,
                                                 const ParallelFor& parallel = SerialFor);
 

@@ -14,10 +14,10 @@
 namespace freshet {
 namespace {
 
-// All pages under one price.
+// The sums over all pages at one price.
 struct PricedCrawls {
   double crawl_rate = 0;
-  double fresh = 0;  // weighted by importance
+  double fresh = 0;  // fresh requests, weighted by importance
 };
 
 class PricedPages {
@@ -94,16 +94,16 @@ OptimalCrawls PlanWithSignals(const std::vector<PaperRates>& pages, double crawl
   CHECK(crawl_rate > 0, "crawl rate {}", crawl_rate);
   const PricedPages priced(pages);
   OptimalCrawls plan{.rate = std::vector<double>(pages.size())};
-  double high = priced.highest();  // price with too few crawls
+  double high = priced.highest();  // a price with too few crawls
   PricedCrawls few = priced.At(high);
   plan.accuracy = few.fresh / priced.importance();
   if (high == 0) return plan;
-  double low = high;  // price with too many crawls
+  double low = high;  // a price with too many crawls
   PricedCrawls many = few;
   while (many.crawl_rate < crawl_rate) {
     low /= 8;
     if (low < 1e-280) {
-      // A price of 0 buys all useful crawls.
+      // A price of 0 pays for all useful crawls.
       priced.AddRates(low * 8, 1, plan.rate);
       plan.accuracy = many.fresh / priced.importance();
       return plan;

@@ -1,5 +1,5 @@
-// Compares the freshness of given crawls, chosen by other means, with that of as many optimal
-// crawls: the question of operators who consider a switch.
+// Compares the freshness of given crawls, which another program has chosen, with the freshness of
+// optimal crawls at the same rate. Operators who consider a switch need this comparison.
 #ifndef FRESHET_CORE_PLAN_CRAWL_COMPARISON_H_
 #define FRESHET_CORE_PLAN_CRAWL_COMPARISON_H_
 
@@ -13,33 +13,36 @@
 
 namespace freshet {
 
-// A page and its present crawls. Rates are per any one unit of time, the same everywhere. Value
-// type, thread-compatible.
+// A page and its present crawls. The unit of time is arbitrary, but the same for all rates.
+// Value type, thread-compatible.
 struct ComparedPage {
   PaperRates rates;       // the rates that the server believes
   double crawl_rate = 0;  // the present crawls of this page
 };
 
-// Freshness is the share of requests served fresh, 0 .. 1. Value type, thread-compatible.
+// Freshness is the share of requests that get a fresh copy, from 0 to 1.
+// Value type, thread-compatible.
 struct CrawlComparison {
   double crawl_rate = 0;  // the present crawls of all pages
-  // With the present crawls, assumed to come at equal intervals, which is the best case.
+  // With the present crawls, if they come at equal intervals, which is the best case.
   double freshness = 0;
-  // At the optimum of the same rate (core/plan/continuous_optimum.h): with signals, and without.
+  // At the optimum of the same rate, with signals and without them
+  // (core/plan/continuous_optimum.h).
   double best = 0;
   double best_without_signals = 0;
-  // The least rate at which the optimum with signals is as fresh as the present crawls, to 0.1%; at
-  // most crawl_rate.
+  // The lowest rate at which the optimum with signals is as fresh as the present crawls. It is at
+  // most crawl_rate, and accurate to 0.1%.
   double rate_for_same = 0;
   std::vector<double> best_rate;  // each page's rate in the optimum with signals
 };
 
-// The crawl rate of a page, per second, by the intervals between its last crawls; the `open`
-// interval counts once it is longer than their mean. 0 = no interval is known.
+// The crawl rate of a page, per second, from the intervals between its last crawls. The `open`
+// interval, since the last crawl, counts once it is longer than their mean. 0 = no interval is
+// known.
 [[nodiscard]] double ObservedCrawlRate(const PageStatistics& statistics, Duration open);
 
-// InvalidArgument for rates out of the range of plans, and if no page is crawled, or none has both
-// importance and changes. Some hundred microseconds a page.
+// InvalidArgument if a rate is outside the range of plans, if no page is crawled, or if no page has
+// both importance and changes. Takes some hundred microseconds a page.
 [[nodiscard]] StatusOr<CrawlComparison> CompareCrawls(std::span<const ComparedPage> pages);
 
 }  // namespace freshet

@@ -53,10 +53,11 @@ constexpr Piece kPieces[] = {
 
 double CrawlGain(double x) {
   DCHECK(x >= 0);
-  // e^-x vanishes beside 1 long before it is 0 times an infinite factor.
+  // For such x, e^-x is negligible compared with 1. For far larger x, the product below would be 0
+  // times infinity.
   if (x > 700) return 1;
   if (x >= 1) return 1 - (1 + x) * std::exp(-x);
-  // 18 terms reach 1e-17 of the first at x = 1.
+  // At x = 1, 18 terms reach 1e-17 of the first.
   double sum = 0;
   for (int j = 19; j >= 3; --j) sum = (1 + sum) * x / j;
   return std::exp(-x) * 0.5 * x * x * (1 + sum);
@@ -64,8 +65,8 @@ double CrawlGain(double x) {
 
 double InverseCrawlGain(double y) {
   DCHECK(y >= 0 && y < 1);
-  // ln(1 - y) from the rounded difference, corrected by its rounding error to first order: as exact
-  // as log1p at half its cost.
+  // ln(1 - y): the logarithm of the rounded difference, corrected to first order for the rounding
+  // error. It is as exact as log1p at half the cost.
   const double rest = 1 - y;
   const double logarithm = std::log(rest) - ((rest - 1) + y) / rest;
   const double w = std::sqrt(-2 * logarithm);
@@ -74,7 +75,7 @@ double InverseCrawlGain(double y) {
   const Piece& piece = kPieces[index];
   const double* c = piece.coefficient;
   const double t = (w - piece.center) * piece.scale;
-  // Sums by halves of halves (Estrin), so that multiplications need not wait for one another.
+  // Sums by recursive halving (Estrin), so that multiplications do not depend on each other.
   const double t2 = t * t;
   const double t4 = t2 * t2;
   const double low = (c[0] + c[1] * t) + (c[2] + c[3] * t) * t2;

@@ -11,7 +11,7 @@
 namespace freshet {
 namespace {
 
-// The class of a weight: equal steps of its logarithm between the extremes.
+// The classes of weights: equal steps of the logarithm between the smallest and the largest weight.
 class Classes {
  public:
   Classes(const PlanPages& pages, size_t clusters) : clusters_(clusters) {

@@ -1,5 +1,5 @@
-// The recrawl objective of the Frontera crawl frontier's design notes: find as much new content as
-// possible.
+// The recrawl objective from the design notes of the Frontera crawl frontier: find as much new
+// content as possible.
 #ifndef FRESHET_CORE_PLAN_FRONTERA_H_
 #define FRESHET_CORE_PLAN_FRONTERA_H_
 
@@ -11,32 +11,33 @@
 
 namespace freshet {
 
-// Maximises T = sum_i f_i w_i (1 - e^(-lambda_i/f_i)) subject to sum f = R, f >= 0; w = importance
-// (value of one page of new content), lambda = change rate. R = N fbar in the notes' terms.
+// Maximises T = sum_i f_i w_i (1 - e^(-lambda_i/f_i)) subject to sum f = R, f >= 0. w is the
+// importance (value of one page of new content), and lambda is the change rate. R is N fbar in the
+// notes.
 //
-// Optimality: w P(2, lambda/f) = m where f > 0, w <= m where f = 0: so f = lambda g(w/m) with one
-// function g, and a page of w <= m is never crawled, however often it changes. m is the price
-// (-alpha/N of the notes). Solved like PlanLds, to the same accuracy; the notes' golden-section
-// search on the multiplier is not needed. Misprints of the notes: the Newton form's b_i has the
-// wrong sign on beta^2/2, and the cluster weight W[k] divides by K where it must divide by N.
+// Optimality: w P(2, lambda/f) = m if f > 0, and w <= m if f = 0. Hence f = lambda g(w/m) with the
+// same function g for all pages. A page with w <= m is never crawled, however often it changes. m
+// is the price (-alpha/N in the notes). The plan is solved like PlanLds, to the same accuracy. The
+// golden-section search in the notes is not needed. The notes have two misprints: in the Newton
+// form, b_i has the wrong sign on beta^2/2, and the cluster weight W[k] divides by K instead of N.
 //
-// R = 0: all 0, price max w. No page with w > 0 and lambda > 0: all 0, price 0.
-// Errors as ValidatePlanInput.
+// R = 0: all rates 0, price max w. No page with w > 0 and lambda > 0: all rates 0, price 0. Errors
+// as ValidatePlanInput.
 [[nodiscard]] StatusOr<RatePlan> PlanFrontera(const PlanPages& pages, double crawl_rate,
                                               const ParallelFor& parallel = SerialFor);
 
-// The clustered form, for many pages. Since f/lambda depends on w alone, pages are put into
-// `clusters` classes of nearly equal w (equal steps of ln w). Each class stands for its total
-// lambda at its lambda-weighted mean w, and only the classes are solved; every page then gets its
-// lambda times the class's f/lambda. Two passes over the pages for any number of solver steps, all
-// of R used. Exact when pages of one class have equal w; else the loss in T is of second order in
-// the step of ln w. The KKT residual is taken over pages, so it shows how coarse the classes are.
-// Precondition: clusters >= 1.
+// The clustered form, for many pages. Since f/lambda depends only on w, pages are put into
+// `clusters` classes of nearly equal w (equal steps of ln w). Each class has the total lambda of
+// its pages, and their lambda-weighted mean w. Only the classes are solved. Every page then gets
+// its lambda times the f/lambda of its class. This takes two passes over the pages for any number
+// of solver steps, and uses all of R. The result is exact if the pages of each class have equal w.
+// Otherwise the loss in T is of second order in the step of ln w. The KKT residual is taken over
+// pages, so it shows how coarse the classes are. Precondition: clusters >= 1.
 [[nodiscard]] StatusOr<RatePlan> PlanFronteraClustered(const PlanPages& pages, double crawl_rate,
                                                        size_t clusters,
                                                        const ParallelFor& parallel = SerialFor);
 
-// T above, for any plan of the same pages.
+// T as defined above, for any plan of the same pages.
 [[nodiscard]] double FronteraValue(const PlanPages& pages, const RatePlan& plan);
 
 }  // namespace freshet

@@ -14,24 +14,24 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// The part of a page in a plan.
+// The role of a page in a plan.
 enum class Role : uint8_t { kNone, kPolled, kSignalled };
 
-// The pages that a plan polls, and the pages that it crawls on signals.
+// Decides which pages a plan polls, and which it crawls on signals.
 enum class Scope : uint8_t { kByFlag, kAllPolled, kSignalledOnly };
 
 class Roles {
  public:
   Roles(const PlanPages& pages, Scope scope) : pages_(pages), scope_(scope) {}
 
-  // kNone also where no crawl is of use: mu = 0 or Delta = 0.
+  // Returns kNone also if crawls have no use: mu = 0 or Delta = 0.
   [[nodiscard]] Role Of(size_t i) const {
     if (pages_.importance[i] == 0 || pages_.change_rate[i] == 0) return Role::kNone;
     if (signalled(i)) return Role::kSignalled;
     return scope_ == Scope::kSignalledOnly ? Role::kNone : Role::kPolled;
   }
 
-  // Whether page i is crawled on signals, of use or not.
+  // Returns true if page i is crawled on signals, even if its crawls have no use.
   [[nodiscard]] bool signalled(size_t i) const {
     return scope_ != Scope::kAllPolled && pages_.is_complete(i);
   }
@@ -54,7 +54,7 @@ RateSum SignalledRate(double mu, double delta, double q) {
   return crawls < delta ? RateSum{crawls, 2 * crawls / q} : RateSum{delta, 0};
 }
 
-// Writes page i with `crawls` per unit of time in its role to the plan.
+// Writes page i to the plan. `crawls` is the page's number of crawls per unit of time.
 void Write(const PlanPages& pages, const Roles& roles, size_t i, double crawls, RatePlan* plan) {
   if (!roles.signalled(i)) {
     plan->rate[i] = crawls;
@@ -151,7 +151,7 @@ StatusOr<RatePlan> PlanHarmonic(const PlanPages& pages, double crawl_rate, Scope
   return plan;
 }
 
-// The split of R between pages polled in proportion to importance and pages crawled on signals.
+// Splits R between pages polled in proportion to importance and pages crawled on signals.
 class ApproximateSplit {
  public:
   ApproximateSplit(const PlanPages& pages, const Roles& roles, const ParallelFor& parallel)
@@ -161,15 +161,15 @@ class ApproximateSplit {
                   }).rate;
   }
 
-  // Importance alone decides: a polled page that never changes takes its share too.
+  // Only importance matters: a polled page that never changes takes its share, too.
   [[nodiscard]] bool polled(size_t i) const {
     return !roles_.signalled(i) && pages_.importance[i] > 0;
   }
   [[nodiscard]] double PolledShare(size_t i) const { return pages_.importance[i] / importance_; }
   [[nodiscard]] bool any_polled() const { return importance_ > 0; }
 
-  // The gain of one more crawl for the polled group at `rate`, and its derivative. A page's part of
-  // the gain is mu share Delta/(rho (rho + Delta)) with rho = rate share.
+  // The gain of one more crawl for the polled group at `rate`, and its derivative. A page
+  // contributes mu share Delta/(rho (rho + Delta)) to the gain, where rho = rate share.
   [[nodiscard]] ValueAndSlope PolledGain(double rate) const {
     const RateSum sum = SumPages(pages_.size(), 1, parallel_, [&](size_t i) {
       if (!polled(i) || pages_.change_rate[i] == 0) return RateSum{};
@@ -192,8 +192,9 @@ class ApproximateSplit {
     return {sum.rate, sum.slope};
   }
 
-  // The polled group's part of `crawl_rate`, sought by its logarithm: it may be many decades below
-  // the whole, where its pages hardly change, but not below sqrt(mu Delta/price).
+  // The polled group's part of `crawl_rate`. The search is over its logarithm, because the part can
+  // be many orders of magnitude smaller than the whole if its pages hardly change. It is at least
+  // sqrt(mu Delta/price).
   [[nodiscard]] double Solve(double crawl_rate, int* iterations) const {
     constexpr double kSmallestPart = 1e-150;
     const auto surplus = [&](double log_rate) {
@@ -216,8 +217,8 @@ class ApproximateSplit {
   double importance_ = 0;  // of all polled pages
 };
 
-// LCA if no polled page changes, so that polling gains nothing: polled pages share the rate that
-// the signalled pages cannot use.
+// LCA if no polled page changes, so that polling gains nothing. The polled pages share the rate
+// that the signalled pages cannot use.
 StatusOr<RatePlan> PlanApproxWithoutGain(const PlanPages& pages, double crawl_rate,
                                          const ApproximateSplit& split,
                                          const ParallelFor& parallel) {
@@ -271,8 +272,8 @@ StatusOr<RatePlan> PlanLambdaCrawlApprox(const PlanPages& pages, double crawl_ra
                 Write(pages, roles, i, crawls, &plan);
                 return PlannedPage{crawls, 0};
               }).used;
-  // The price is the polled group's gain and the signalled pages follow it, so only the budget can
-  // be violated.
+  // The price is the gain of the polled group, and the signalled pages follow it. Only the budget
+  // can therefore be violated.
   if (crawl_rate > 0) plan.kkt_residual = std::abs(plan.used / crawl_rate - 1);
   return plan;
 }

@@ -1,5 +1,5 @@
 // The plan of Azar, Horvitz, Lubetzky, Peres and Shahaf ("Tractable near-optimal policies for
-// crawling", PNAS 2018): the rates that maximise freshness when every page is crawled at equal
+// crawling", PNAS 2018): the rates that maximise freshness if every page is crawled at equal
 // intervals.
 #ifndef FRESHET_CORE_PLAN_LDS_H_
 #define FRESHET_CORE_PLAN_LDS_H_
@@ -11,15 +11,15 @@
 namespace freshet {
 
 // Maximises sum_i mu/Delta rho (1 - e^(-Delta/rho)) subject to sum rho = R, rho >= 0. Signals are
-// not used: pages with complete signals are polled too.
+// not used: pages with complete signals are polled, too.
 //
-// Optimality: mu/Delta P(2, Delta/rho) = Lambda where rho > 0, and mu/Delta <= Lambda where rho = 0
-// (P(2, x) = 1 - (1 + x) e^-x, core/plan/equal_intervals). Given Lambda every page is solved
-// directly; Newton's method finds the Lambda that uses up R. Sum of rates to 1e-12 relative, KKT
-// residual about 1e-14, three to five passes over the pages.
+// Optimality: mu/Delta P(2, Delta/rho) = Lambda if rho > 0, and mu/Delta <= Lambda if rho = 0
+// (P(2, x) = 1 - (1 + x) e^-x, core/plan/equal_intervals). Given Lambda, every page is solved
+// directly. Newton's method finds the Lambda that uses up R. The rates add up to R to within 1e-12
+// relative, the KKT residual is about 1e-14, and three to five passes over the pages are made.
 //
 // R = 0: all rates 0, price max mu/Delta. No page with mu > 0 and Delta > 0: all rates 0, price 0
-// (no crawl is of use). Equal pages get equal rates. Errors as ValidatePlanInput.
+// (no crawl has a use). Equal pages get equal rates. Errors as ValidatePlanInput.
 [[nodiscard]] StatusOr<RatePlan> PlanLds(const PlanPages& pages, double crawl_rate,
                                          const ParallelFor& parallel = SerialFor);
 

@@ -1,4 +1,4 @@
-// One pass over all pages: sums that are the same on any executor.
+// One pass over all pages, with sums that are the same for every executor.
 #ifndef FRESHET_CORE_PLAN_PAGE_PASS_H_
 #define FRESHET_CORE_PLAN_PAGE_PASS_H_
 
@@ -10,11 +10,12 @@
 
 namespace freshet {
 
-// Pages of one unit of parallel work: large enough to hide its cost, small enough to share evenly.
+// Pages per unit of parallel work: large enough to hide the overhead of a unit, and small enough to
+// balance the load.
 inline constexpr size_t kPlanChunk = 1 << 14;
 
-// Pages summed up before their sum is added to that of the chunk: keeps the rounding of a sum over
-// millions of like numbers below 1e-14.
+// Pages that are summed before their sum is added to that of the chunk. This keeps the rounding
+// error of a sum over millions of similar numbers below 1e-14.
 inline constexpr size_t kPlanBlock = 1 << 7;
 
 // A sum of rates and its derivative.
@@ -28,8 +29,9 @@ struct RateSum {
   }
 };
 
-// sum over pages i = 0, stride, 2 stride, ... of page(i), added up by chunks in a fixed order, so
-// that the result is the same on any executor. stride is a power of two up to kPlanChunk.
+// The sum of page(i) over the pages i = 0, stride, 2 stride, ... It is added up by chunks in a
+// fixed order, so the result is the same for every executor. stride is a power of two up to
+// kPlanChunk.
 template <typename PageFunction>
 [[nodiscard]] RateSum SumPages(size_t pages, size_t stride, const ParallelFor& parallel,
                                const PageFunction& page) {
@@ -51,19 +53,20 @@ template <typename PageFunction>
   return sum;
 }
 
-// Crawls per unit of time of one page at the price found, and their distance from the optimum.
+// The crawls of one page per unit of time at the price found, and their distance from the optimum.
 struct PlannedPage {
   double crawls = 0;
   double residual = 0;
 };
 
-// Sums and maxima of the last pass, which writes the plan.
+// The sum and the maximum over the last pass, which writes the plan.
 struct FinishedPass {
   double used = 0;
   double kkt_residual = 0;
 };
 
-// Sums finish(i) over all pages; finish writes the plan of page i to memory of that page only.
+// Combines finish(i) over all pages. finish(i) writes the plan of page i, and only to memory of
+// that page.
 template <typename FinishFunction>
 [[nodiscard]] FinishedPass FinishPages(size_t pages, const ParallelFor& parallel,
                                        const FinishFunction& finish) {

@@ -1,5 +1,5 @@
-// Lets a long pass over pages use several cores, although core makes no threads: the caller passes
-// the executor in.
+// Lets a long pass over pages use several cores. The core library creates no threads, so the caller
+// provides the executor.
 #ifndef FRESHET_CORE_PLAN_PARALLEL_H_
 #define FRESHET_CORE_PLAN_PARALLEL_H_
 
@@ -10,20 +10,20 @@
 
 namespace freshet {
 
-// One chunk after the other on the calling thread: the default.
+// The default executor: runs one chunk after the other on the calling thread.
 inline void SerialFor(size_t chunks, const std::function<void(size_t chunk)>& body) {
   for (size_t chunk = 0; chunk < chunks; ++chunk) body(chunk);
 }
 
-// Calls body(0) ... body(chunks - 1), each once, in any order and possibly at the same time, and
-// returns when all are done. Bodies of different chunks touch no common memory. Results never
-// depend on the executor: partial sums are kept by chunk and added in order.
+// An executor. It calls body(0) ... body(chunks - 1), each once, in any order and possibly
+// concurrently, and returns when all are done. Bodies of different chunks use no common memory.
+// Results never depend on the executor, because partial sums are kept by chunk and added in order.
 //
-// A pass may be given up on the way: once keep_going() is false, which it must then stay, no more
-// bodies are called. The sums of such a pass mean nothing. Plans check given_up() wherever a number
-// from a pass decides their next step, and MakePlan answers Cancelled.
+// A pass can be cancelled. Once keep_going() returns false, no more bodies are called, and
+// keep_going() must keep returning false. The sums of a cancelled pass have no meaning. Plans check
+// given_up() wherever a number from a pass decides their next step, and MakePlan returns Cancelled.
 //
-// Value type, thread-safe as far as the functions given are.
+// Value type. Thread-safe if the functions given are.
 class ParallelFor {
  public:
   using Body = std::function<void(size_t chunk)>;

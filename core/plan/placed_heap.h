@@ -1,5 +1,5 @@
-// A heap that tells its owner the position of every entry, so that any entry can be removed or
-// moved without a search, and none is ever stale.
+// A heap that tells its owner the position of every entry. The owner can therefore remove or move
+// any entry without a search, and no entry becomes stale.
 #ifndef FRESHET_CORE_PLAN_PLACED_HEAP_H_
 #define FRESHET_CORE_PLAN_PLACED_HEAP_H_
 
@@ -12,8 +12,9 @@
 
 namespace freshet {
 
-// An entry. Order: the earlier key first, then the smaller id. The key is in halves to fit twelve
-// bytes: four children of a node then share a cache line. Value type, thread-compatible.
+// An entry. The earlier key comes first, then the smaller id. The key is stored in halves, so that
+// an entry takes only twelve bytes, and the four children of a node less than a cache line.
+// Value type, thread-compatible.
 class HeapEntry {
  public:
   HeapEntry() = default;
@@ -36,9 +37,9 @@ class HeapEntry {
   uint32_t id_ = 0;
 };
 
-// The heap. `placed(id, position)` is called whenever an entry moves, with kNowhere when it leaves;
-// the owner keeps positions and hands them back. Every function is O(log size) and returns the
-// number of entries that it looked at. Thread-compatible.
+// The heap. It calls `placed(id, position)` whenever an entry moves, with kNowhere when the entry
+// leaves. The owner stores the positions and passes them back. Every function takes O(log size) and
+// returns the number of entries that it visited. Thread-compatible.
 class PlacedHeap {
  public:
   static constexpr uint32_t kNowhere = ~uint32_t{0};
@@ -50,10 +51,10 @@ class PlacedHeap {
 
   template <typename Placed>
   size_t Insert(const HeapEntry& entry, const Placed& placed);
-  // Precondition of both: an entry lies at `position`.
+  // Precondition of Erase and Replace: there is an entry at `position`.
   template <typename Placed>
   size_t Erase(uint32_t position, const Placed& placed);
-  // Replaces the entry. If the id differs, the old id gets no call.
+  // Replaces the entry. If the id changes, `placed` is not called for the old id.
   template <typename Placed>
   size_t Replace(uint32_t position, const HeapEntry& entry, const Placed& placed);
 

@@ -13,7 +13,7 @@ bool BadNumber(double value) {
   return value != 0 && !(value >= kSmallestPlanNumber && value <= kLargestPlanNumber);
 }
 
-// Sums for the costs.
+// Sums from which the costs are computed.
 struct CostSums {
   double j_h = 0;
   double j_b = 0;
@@ -39,7 +39,7 @@ void AddPage(const PlanPages& pages, const RatePlan& plan, CrawlTimes times, siz
     return;
   }
   const double rate = plan.rate[i];
-  // ln(1 + Delta/rho) is infinite at rho = 0, and accurate where rho is far above Delta.
+  // ln(1 + Delta/rho) is infinite at rho = 0, and accurate even if rho is far greater than Delta.
   sums->j_h += mu * std::log1p(delta / rate);
   sums->j_b += mu * delta / (delta + rate);
   if (times == CrawlTimes::kPoisson) {

@@ -10,12 +10,13 @@ namespace freshet {
 namespace {
 
 constexpr int64_t kUrgencyOriginMicros = int64_t{1} << 53;
-// Added to the key of forced pages: before every due time, and in the order of forcing.
+// Subtracted from the keys of forced pages. It puts them before every due time, and keeps the order
+// of forcing.
 constexpr int64_t kForcedBeforeMicros = int64_t{1} << 62;
 constexpr uint32_t kMaxTimes = (uint32_t{1} << 28) - 1;
 static_assert(limits::kMaxPagesPerShard <= kMaxTimes);
 
-// Infinite at rate 0; never 0, because the rest of an interval is a share of it.
+// Infinite at rate 0. Never 0, because Update divides by it.
 Duration IntervalOf(double rate) {
   if (rate <= 0) return Duration::Infinite();
   return std::max(Duration::Micros(1), Duration::FromSeconds(1 / rate));
@@ -147,7 +148,7 @@ void PlanQueue::Crawled(PageId page, Instant now) {
   const Duration interval = IntervalOf(filed.rate);
   if (!interval.infinite()) {
     const Instant front = front_.is_none() ? now : front_;
-    // The schedule never leaves these bounds if every page is eligible.
+    // If every page is eligible, the schedule never leaves these bounds.
     filed.due = std::max(filed.due, Before(front, interval)) + interval;
     filed.due = std::min(filed.due, now + interval + interval);
   }
@@ -197,7 +198,7 @@ void PlanQueue::File(uint32_t page) {
     const int64_t key = times.forced_at.micros() - kForcedBeforeMicros;
     return Enter(page, Place::kReady, Instant::FromMicros(key));
   }
-  // A request in the future counts only from then on.
+  // A request for the future counts only from then on.
   const Instant asked_at = times.asked_at > now_ ? times.asked_at : Instant::Infinite();
   SetAlarm(page, std::min(times.forced_at, asked_at));
   const Instant release = ReleaseOf(filed);
@@ -232,7 +233,7 @@ void PlanQueue::Unfile(uint32_t page) {
 void PlanQueue::SettleIn(PlacedHeap& heap, uint32_t Host::*position, Host& host,
                          const PlacedHeap* pages) {
   const bool wanted = pages != nullptr && !pages->empty();
-  // Entries are pages, each of another host.
+  // The entries are pages, each from a different host.
   const auto placed = [this, position](uint32_t page, uint32_t at) {
     hosts_[pages_[page].host].*position = at;
   };
@@ -282,8 +283,8 @@ void PlanQueue::Advance(Instant at) {
     Unfile(page);
     File(page);
   }
-  // Releases pages of blocked hosts too: else all their releases would come at once when the host
-  // is free.
+  // Also releases the pages of blocked hosts. Otherwise all their releases would come at once when
+  // the host becomes free.
   while (!releases_.empty() && releases_.top().key() <= now_) {
     const uint32_t page = releases_.top().id();
     Unfile(page);

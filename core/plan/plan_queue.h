@@ -1,24 +1,24 @@
-// Executes a rate plan at a constant total rate, page by page in the order of due times: the
+// Executes a rate plan at a constant total rate, page by page in the order of due times. It is the
 // low-discrepancy schedule for pages that come and go, whose hosts are not always free, and whose
-// crawls may fail.
+// crawls can fail.
 //
-// Page i with rate rho_i has jobs one interval 1/rho_i apart: a job is released when the one before
-// is due, and due an interval later. A tick goes to the released job that is due first or, if
-// nothing is released, to the page that is released next: no tick is lost while a page is eligible.
-// If every page is eligible and the rates sum to the rate of ticks, this is earliest due date
-// first, and each page is within one crawl of its plan.
+// Page i with rate rho_i has jobs one interval 1/rho_i apart. A job is released when the previous
+// one is due, and it is due one interval later. A tick goes to the released job that is due first.
+// If no job is released, it goes to the page that will be released next, so no tick is lost while a
+// page is eligible. If every page is eligible and the rates add up to the rate of ticks, this is
+// earliest-deadline-first scheduling, and each page stays within one crawl of its plan.
 //
-// A page that could not be crawled for long is not crawled many times in a row afterwards: it falls
-// at most one interval behind the jobs served now. A page that was crawled early waits at most two
-// intervals.
+// A page that could not be crawled for long is not crawled many times in a row afterwards, because
+// it falls at most one interval behind the jobs served now. A page that was crawled early waits at
+// most two intervals.
 //
-// Every host has a heap of its released pages and one of pages that wait for their release; heaps
-// of hosts hold the first page of each. So a pick, or a host that becomes free or blocked, looks at
-// one path of a few heaps, for any number of pages.
+// Every host has a heap of its released pages, and a heap of its pages that wait for their release.
+// Heaps of hosts hold the first page of each. A pick, and a host that becomes free or blocked,
+// therefore touch one path in each of a few heaps, for any number of pages.
 //
-// Invariants: a page lies in the heap that its times say as of the last call. Pages that are
-// suspended, before their eligible_from or without a job lie in none. A host lies in the heaps of
-// hosts by its first pages, and in those for picks only while it is free.
+// Invariants: each page is in the heap that its times require as of the last call. A page is in no
+// heap while it is suspended, before its eligible_from, or without a job. A host is in the heaps of
+// hosts by its first pages; it is in those for picks only while it is free.
 #ifndef FRESHET_CORE_PLAN_PLAN_QUEUE_H_
 #define FRESHET_CORE_PLAN_PLAN_QUEUE_H_
 
@@ -35,85 +35,88 @@ namespace freshet {
 
 // The entry of a page in the queue. Value type, thread-compatible.
 struct PlanEntry {
-  double rate = 0;  // crawls per second, in single precision; 0 = only on request or forced
+  double rate = 0;  // crawls per second, in single precision; 0 = only if requested or forced
   HostId host;
-  Instant eligible_from;                    // never picked before
-  Instant forced_at = Instant::Infinite();  // when the page goes before all others
-  Instant asked_at = Instant::Infinite();   // a signal asked for a crawl then
+  Instant eligible_from;                    // never picked before this
+  Instant forced_at = Instant::Infinite();  // from then on, the page precedes all others
+  Instant asked_at = Instant::Infinite();   // when a signal requested a crawl
 };
 
 struct PlanPick {
   PageId page;
-  // Grows as the due time falls, so that picks of several queues compare: the seconds from the due
-  // time to the year 2255, where a double stops counting microseconds (2^53 us). Infinite = forced.
+  // Compares picks of several queues: the earlier the due time, the greater. It is the number of
+  // seconds from the due time to the year 2255, when microseconds no longer fit exactly into a
+  // double (2^53 us). Infinite = forced.
   double urgency = 0;
 };
 
-// Owner thread only. At most limits::kMaxPagesPerShard pages. Memory: 36 bytes a page, 32 more for
-// one with an instant in its entry and 12 more while that is to come, 80 a host. Add, Update,
-// Crawled, Remove, Suspend, Resume and SetHostFree are a few heap operations. So is a pick, plus
-// some for each page that was released, became eligible or was forced since the last pick: about
-// one a tick in the long run.
+// At most limits::kMaxPagesPerShard pages. Memory: 36 bytes a page; 32 more for a page with an
+// instant in its entry, and 12 more while that instant is in the future; 80 bytes a host. Add,
+// Update, Crawled, Remove, Suspend, Resume and SetHostFree take a few heap operations. A pick takes
+// a few more for each page that was released, became eligible or was forced since the last pick,
+// which is about one page a tick in the long run. Owner thread only.
 class PlanQueue {
  public:
-  // Makes room for these numbers of page and host ids. Add makes missing room all at once: to add
-  // many pages, call this first, a little at a time.
+  // Makes room for these numbers of page and host ids. Otherwise Add makes all missing room in one
+  // call. To add many pages, first call this in small steps.
   void GrowTo(size_t pages, size_t hosts);
-  // Adds a page that was last fresh at `fresh_at`, due one interval later. A page overdue by more
-  // than an interval counts as overdue by one.
+  // Adds a page that was last fresh at `fresh_at`. It is due one interval later. A page that is
+  // overdue by more than one interval counts as overdue by one.
   void Add(PageId page, const PlanEntry& entry, Instant fresh_at, Instant now);
-  // Replaces the entry of a page. With another rate, a page that is halfway to its next crawl stays
-  // halfway.
+  // Replaces the entry of a page. If the rate changes, a page that is halfway to its next crawl
+  // stays halfway.
   void Update(PageId page, const PlanEntry& entry, Instant now);
   // Ends the job of a page that was crawled.
   void Crawled(PageId page, Instant now);
   void Remove(PageId page);
   [[nodiscard]] bool Has(PageId page) const;
-  // Bars the page from picks until Resume. Precondition of both: the page is in.
+  // Keeps the page from being picked until Resume. Precondition of both: the page is in the queue.
   void Suspend(PageId page);
   void Resume(PageId page);
-  // Lets the pages of the host be picked from `free_at` on.
+  // From `free_at` on, the pages of the host can be picked.
   void SetHostFree(HostId host, Instant free_at);
 
-  // The page to crawl at `at`, left in; nullopt = nothing is eligible. Among equal ones the
-  // smallest id. `at` never steps back; an `at` before the latest instant known to the queue counts
-  // as that.
+  // Returns the page to crawl at `at`, and keeps it in the queue. nullopt = no page is eligible.
+  // Among equal pages, the smallest id wins. `at` must not step back. If it is before the latest
+  // instant that the queue knows, that instant counts instead.
   [[nodiscard]] std::optional<PlanPick> Best(Instant at);
-  // When the page's job is due; infinite = never. Precondition of this and Entry: the page is in.
+  // When the page's job is due; infinite = never. Precondition of this and Entry: the page is in
+  // the queue.
   [[nodiscard]] Instant Due(PageId page) const;
-  // The entry as given; an eligible_from that had passed reads as none.
+  // The entry as given, except that an eligible_from that has passed reads as none.
   [[nodiscard]] PlanEntry Entry(PageId page) const;
   [[nodiscard]] size_t size() const { return size_; }
-  // Entries of heaps looked at so far: the cost of all calls, on any machine.
+  // The number of heap entries visited so far: a measure of the cost that does not depend on the
+  // machine.
   [[nodiscard]] uint64_t operations() const { return operations_; }
 
  private:
   enum class Place : uint8_t {
-    kNone,     // not in
+    kNone,     // not in the queue
     kIdle,     // suspended, delayed, or without a job
-    kReady,    // released
-    kWaiting,  // until the release
+    kReady,    // its job is released
+    kWaiting,  // its job is not released yet
   };
   struct Page {
-    Instant due = Instant::Infinite();  // when the job is due, by rate alone
+    Instant due = Instant::Infinite();  // when the job is due by the rate alone
     float rate = 0;
     uint32_t host = 0;
     uint32_t position = 0;  // in the heap of the host
     uint32_t place : 3 = 0;
     uint32_t suspended : 1 = 0;
-    uint32_t times : 28 = 0;  // 1 + the place in times_; 0 = none
+    uint32_t times : 28 = 0;  // 1 + the index in times_; 0 = none
   };
   // The instants of a page that has any.
   struct Times {
     Instant eligible_from;
     Instant forced_at = Instant::Infinite();
     Instant asked_at = Instant::Infinite();
-    uint32_t alarm = PlacedHeap::kNowhere;  // position
+    uint32_t alarm = PlacedHeap::kNowhere;  // position in alarms_
   };
   struct Host {
     Instant free_at;
-    PlacedHeap ready;    // by due time; forced ones first
-    PlacedHeap waiting;  // by release
+    PlacedHeap ready;    // by due time; forced pages first
+    PlacedHeap waiting;  // by release time
     // Positions in the heaps of hosts.
     uint32_t in_ready = PlacedHeap::kNowhere;
     uint32_t in_early = PlacedHeap::kNowhere;
@@ -133,12 +136,12 @@ class PlanQueue {
   void File(uint32_t page);
   void Unfile(uint32_t page);
   void Enter(uint32_t page, Place place, Instant key);
-  // Brings the heaps of hosts up to date after the first pages of a host may have changed.
+  // Updates the heaps of hosts after the first pages of a host might have changed.
   void Settle(uint32_t host);
   void SettleIn(PlacedHeap& heap, uint32_t Host::*position, Host& host, const PlacedHeap* pages);
   void SetAlarm(uint32_t page, Instant at);
   void SetHostAlarm(uint32_t host, Instant at);
-  // Refiles the pages and hosts that move as time passes.
+  // Refiles the pages and hosts whose place has changed because time has passed.
   void Advance(Instant at);
 
   SegmentedArray<Page> pages_;  // by PageId
@@ -148,10 +151,10 @@ class PlanQueue {
   PlacedHeap ready_;        // the first ready page of every free host
   PlacedHeap early_;        // the first waiting page of every free host
   PlacedHeap releases_;     // the first waiting page of every host
-  PlacedHeap alarms_;       // pages that move at an instant
+  PlacedHeap alarms_;       // pages whose place changes at an instant
   PlacedHeap host_alarms_;  // hosts that become free at an instant
   Instant now_;             // the latest known instant
-  // The position of the schedule: now, or earlier by its delay.
+  // The position of the schedule: now, or the due time of the last pick if that is earlier.
   Instant front_;
   size_t size_ = 0;
   uint64_t operations_ = 0;

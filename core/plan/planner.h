@@ -1,4 +1,4 @@
-// Every rate plan by name: the methods of docs/model.md, "Plans", and nothing else.
+// All rate plans by name: exactly the methods of docs/model.md, "Plans".
 #ifndef FRESHET_CORE_PLAN_PLANNER_H_
 #define FRESHET_CORE_PLAN_PLANNER_H_
 
@@ -27,14 +27,14 @@ enum class PlanMethod : uint8_t {
   kFronteraClustered,  // "frontera_clustered"
 };
 
-// All methods, in the order of the table.
+// All methods, in the order of the enum.
 [[nodiscard]] std::span<const PlanMethod> AllPlanMethods();
 [[nodiscard]] std::string_view PlanMethodName(PlanMethod method);
 // NotFound for any other name.
 [[nodiscard]] StatusOr<PlanMethod> ParsePlanMethod(std::string_view name);
 
-// The crawl times for which a method plans: equal intervals for lds and both forms of frontera,
-// else Poisson.
+// The crawl times that a method assumes: equal intervals for lds and both forms of frontera,
+// otherwise Poisson.
 [[nodiscard]] CrawlTimes CrawlTimesOf(PlanMethod method);
 
 struct PlanOptions {
@@ -43,8 +43,8 @@ struct PlanOptions {
   ParallelFor parallel = SerialFor;
 };
 
-// The plan of a method; see the header of each. Deterministic for any executor. Cancelled if the
-// executor has given up.
+// Makes the plan of a method; see the header of each. The result is the same for every executor.
+// Returns Cancelled if the executor has given up.
 [[nodiscard]] StatusOr<RatePlan> MakePlan(PlanMethod method, const PlanPages& pages,
                                           double crawl_rate, const PlanOptions& options = {});
 

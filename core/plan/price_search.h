@@ -1,8 +1,8 @@
-// The search for the price of a crawl: one pass over all pages per step, whatever the objective.
+// The search for the price of a crawl: one pass over all pages per step, for any objective.
 //
-// Every optimal plan here is a rate r_i(q) for each page, 0 at q = 0 and never falling, where
-// q = 1/sqrt(Lambda) and Lambda is the price. (In q the rates of all objectives are asymptotically
-// linear, so Newton's steps are good ones.) The search finds the q at which they add up to the
+// Every optimal plan here gives each page a rate r_i(q), which is 0 at q = 0 and never falls. Here
+// q = 1/sqrt(Lambda), and Lambda is the price. (The rates of all objectives are asymptotically
+// linear in q, so Newton's steps are good.) The search finds the q at which the rates add up to the
 // crawl rate.
 #ifndef FRESHET_CORE_PLAN_PRICE_SEARCH_H_
 #define FRESHET_CORE_PLAN_PRICE_SEARCH_H_
@@ -19,28 +19,30 @@
 
 namespace freshet {
 
-// The end of the search: low <= q <= high with S(low) <= budget <= S(high). Either one point that
-// meets the budget, or two neighbouring doubles (a rate may rise steeply there: for lds and
-// frontera a page enters with infinite slope), between which rates are mixed.
+// The result of the search: low <= q <= high with S(low) <= budget <= S(high), where S is the sum
+// of rates. It is either one point that meets the budget, or two neighbouring doubles between which
+// rates are mixed. The latter happens if a rate rises steeply: for lds and frontera, the rate of a
+// page starts with infinite slope.
 struct PriceBracket {
   double low = 0;
   double high = 0;
-  double share_high = 0;  // weight of the rates at `high`; those at `low` have the rest
+  double share_high = 0;  // weight of the rates at `high`; the rates at `low` have the rest
   int iterations = 0;
 
   [[nodiscard]] double q() const { return share_high < 0.5 ? low : high; }
   [[nodiscard]] double price() const { return 1 / (q() * q()); }
 };
 
-// The end of the search: at 1e-13 of the budget, or already when Newton's next step, which squares
-// the relative error, should be that close. A caller of kTrustLastStep checks the result.
+// When the search ends. kExact: within 1e-13 of the budget. kTrustLastStep: as soon as Newton's
+// next step, which squares the relative error, should be that close. The caller then checks the
+// result.
 enum class StopRule : uint8_t { kExact, kTrustLastStep };
 
-// Finds q > 0 with S(q) = budget to 1e-13 relative or to neighbouring doubles. sum(q) gives S and
-// its derivative. S is continuous and non-decreasing, S(0) = 0, and S exceeds `budget` for large q.
-// Newton's method in q, kept in a bracket; a geometric midpoint where a step leaves it or three
-// steps have not halved it. Preconditions: budget > 0, guess > 0, both finite. `parallel` is the
-// executor of sum: if it has given up, the search ends.
+// Finds q > 0 with S(q) = budget, to within 1e-13 relative or between neighbouring doubles. sum(q)
+// returns S and its derivative. S must be continuous and non-decreasing, with S(0) = 0, and must
+// exceed `budget` for large q. Uses Newton's method in q with a bracket, and the geometric mean of
+// the bracket if a step leaves it or three steps have not halved it. Preconditions: budget > 0,
+// guess > 0, both finite. `parallel` is the executor of sum; once it has given up, the search ends.
 template <typename SumFunction>
 [[nodiscard]] PriceBracket FindPrice(double budget, double guess, const ParallelFor& parallel,
                                      const SumFunction& sum, StopRule stop = StopRule::kExact) {
@@ -78,7 +80,8 @@ template <typename SumFunction>
       return bracket;
     }
     if (!(next > bracket.low && next < bracket.high) || slow) {
-      // Away from zero and infinity by factors, else by halves on the logarithmic scale.
+      // While an end is 0 or infinite, moves by a factor of 8. Otherwise halves the bracket, on a
+      // logarithmic scale if it is wide.
       next = bracket.low == 0                 ? bracket.high / 8
              : std::isinf(bracket.high)       ? bracket.low * 8
              : bracket.high > 2 * bracket.low ? std::sqrt(bracket.low) * std::sqrt(bracket.high)
@@ -92,7 +95,7 @@ template <typename SumFunction>
   return bracket;
 }
 
-// The rate of a page between the two ends of a bracket; `page` as in SolvePages.
+// The rate of a page between the two ends of a bracket. `page` is as in SolvePages.
 template <typename PageFunction>
 [[nodiscard]] double MixedRate(const PriceBracket& bracket, const PageFunction& page, size_t i) {
   if (bracket.share_high == 0) return page(i, bracket.low).rate;
@@ -101,9 +104,9 @@ template <typename PageFunction>
          bracket.share_high * page(i, bracket.high).rate;
 }
 
-// A q to start from: the price of a regular sample of some 65,000 pages. If there are no more
-// pages, or no useful one among them, the q where a bound of the sum meets the budget.
-// `bound_of(i)` is a c with r_i(q) <= c q.
+// A q to start from: that of a regular sample of about 65,000 pages. If there are no more pages
+// than that, or the sample has no useful page, the q at which an upper bound of the sum meets the
+// budget. `bound_of(i)` is a c with r_i(q) <= c q.
 template <typename BoundFunction, typename PageFunction>
 [[nodiscard]] double GuessPrice(size_t pages, double budget, const ParallelFor& parallel,
                                 const BoundFunction& bound_of, const PageFunction& page) {
@@ -130,10 +133,10 @@ template <typename BoundFunction, typename PageFunction>
   return budget / whole_bound;
 }
 
-// Solves the whole plan: finds the q where the sum over pages of page(i, q) is `budget`, then calls
-// finish(i, bracket) for every page and sums up. `fixed` is the sum of crawls that finish adds
-// beyond page(i, q). With many pages the search starts so close that two or three passes are
-// enough.
+// Solves the whole plan: finds the q at which the sum of page(i, q) over all pages is `budget`,
+// then calls finish(i, bracket) for every page and combines the results. `fixed` is the sum of
+// crawls that finish adds beyond page(i, q). With many pages, the search starts so close that two
+// or three passes suffice.
 template <typename BoundFunction, typename PageFunction, typename FinishFunction>
 [[nodiscard]] FinishedPass SolvePages(size_t pages, double budget, double fixed,
                                       const ParallelFor& parallel, const BoundFunction& bound_of,

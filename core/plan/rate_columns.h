@@ -1,4 +1,4 @@
-// The columns of a plan, from pages with known rates.
+// The columns of a plan, made from pages with known rates.
 #ifndef FRESHET_CORE_PLAN_RATE_COLUMNS_H_
 #define FRESHET_CORE_PLAN_RATE_COLUMNS_H_
 
@@ -10,7 +10,7 @@
 
 namespace freshet {
 
-// Whether every change of the page is signalled, and nothing else.
+// Returns true if every change of the page is signalled and there are no false signals.
 [[nodiscard]] inline bool HasCompleteSignals(const PaperRates& page) {
   return page.recall == 1 && page.false_signal_rate == 0;
 }

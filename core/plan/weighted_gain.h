@@ -1,5 +1,5 @@
-// The common part of lds and frontera: pages crawled at equal intervals, whose first crawl is worth
-// a weight.
+// The common part of lds and frontera: plans for pages that are crawled at equal intervals. The
+// weight of a page is what its first crawl is worth.
 #ifndef FRESHET_CORE_PLAN_WEIGHTED_GAIN_H_
 #define FRESHET_CORE_PLAN_WEIGHTED_GAIN_H_
 
@@ -13,7 +13,7 @@
 
 namespace freshet::internal {
 
-// The rate r with weight P(2, changes/r) = Lambda = 1/q^2 and its derivative in q; 0 where even the
+// The rate r with weight P(2, changes/r) = Lambda = 1/q^2, and its derivative in q. 0 if even the
 // first crawl is worth no more than the price. With y = Lambda/weight and x = P(2, .)^-1(y):
 // r = changes/x, dx/dy = (1 + x)/(x (1 - y)), dy/dq = -2 y/q. Precondition: weight, changes > 0.
 [[nodiscard]] inline RateSum WeightedGainRate(double weight, double changes, double q) {
@@ -24,15 +24,16 @@ namespace freshet::internal {
   return {rate, rate * (1 + x) / (x * x * (1 - y)) * 2 * y / q};
 }
 
-// The relative distance of weight P(2, changes/r) from `price`; at r = 0 only from above.
+// The relative distance of weight P(2, changes/r) from `price`. At r = 0, only an excess over the
+// price counts.
 [[nodiscard]] inline double WeightedGainResidual(double weight, double changes, double rate,
                                                  double price) {
   if (rate == 0) return std::max(0.0, weight / price - 1);
   return std::abs(weight * CrawlGain(changes / rate) / price - 1);
 }
 
-// Maximises sum weight(i) rho (1 - e^(-Delta/rho)), sum rho = R, over pages with weight(i) > 0 and
-// Delta > 0; the others get nothing. Precondition: valid input.
+// Maximises sum weight(i) rho (1 - e^(-Delta/rho)) subject to sum rho = R, over the pages with
+// importance > 0 and Delta > 0. The other pages get no crawls. Precondition: valid input.
 template <typename WeightFunction>
 [[nodiscard]] RatePlan PlanWeightedGain(const PlanPages& pages, double crawl_rate,
                                         const ParallelFor& parallel, const WeightFunction& weight) {
