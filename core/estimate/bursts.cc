@@ -9,15 +9,16 @@
 namespace freshet {
 namespace {
 
-// The pages of a burst are weighed again once the logarithm of its odds has moved by this much.
-// Each crawl of a large burst moves the odds less than the one before, so this happens some ten
-// times, not once a crawl.
+// The pages of a burst are re-estimated once the logarithm of its odds has moved by this much. Each
+// crawl of a large burst moves the odds less than the previous one, so this happens about ten
+// times, not once per crawl.
 constexpr double kNotable = 0.2;
 // No page counts as certain before its crawl.
 constexpr double kLeastDoubt = 1e-3;
 
-// The maximum over b of truth ln p + (crawled - truth) ln(1 - p) - (b - start)^2/(2 s^2), p the
-// logistic function of logit + b. Newton, whose steps are limited; the function is concave.
+// The b that maximises truth ln p + (crawled - truth) ln(1 - p) - (b - start)^2/(2 s^2), where p is
+// the logistic function of logit + b. The function is concave. Uses Newton's method with limited
+// steps.
 double BestShift(double crawled, double truth, double logit, double start) {
   constexpr double kInverseVariance = 1 / (kBurstDeviation * kBurstDeviation);
   double shift = start;
@@ -91,7 +92,7 @@ void Bursts::Restore(uint32_t burst, double shift, PageNumber page) {
 }
 
 void Bursts::Shrink() {
-  // The newest burst stays.
+  // The newest burst is never forgotten.
   while (ages_.size() > 1 &&
          (ages_.size() > limits::kMaxBursts || pages_ > limits::kMaxBurstPages)) {
     const Age oldest = ages_.front();

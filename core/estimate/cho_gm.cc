@@ -9,7 +9,8 @@
 namespace freshet {
 namespace {
 
-// The two sides of the equation: lengths that changed, total length that did not.
+// The two sides of the equation: the lengths of the changed intervals, and the total length of the
+// unchanged ones.
 struct Split {
   absl::InlinedVector<double, 64> changed;
   double unchanged = 0;

@@ -1,6 +1,6 @@
-// The change rate of a page by Cho and Garcia-Molina ("Estimating frequency of change", 2003):
-// maximum likelihood of one Poisson rate from intervals in which the page was seen to change or
-// not, with imaginary observations that keep it finite. Signals are ignored.
+// The change rate of a page by Cho and Garcia-Molina ("Estimating frequency of change", 2003): the
+// maximum-likelihood rate of a Poisson process, given whether the page had changed in each
+// interval. Imaginary observations keep it finite. Signals are ignored.
 #ifndef FRESHET_CORE_ESTIMATE_CHO_GM_H_
 #define FRESHET_CORE_ESTIMATE_CHO_GM_H_
 
@@ -9,27 +9,30 @@
 
 namespace freshet {
 
-// Length of the imaginary intervals in the papers, in the observations' unit of time.
+// Length of the imaginary intervals in the papers, in the unit of time of the observations.
 inline constexpr double kChoGmSmoothing = 0.5;
 
 // The root x of
 //
 //   sum_{z=1} a/(e^(a x) - 1) + h/(e^(h x) - 1) = sum_{z=0} a + h,      h = `smoothing`,
 //
-// which is the maximum-likelihood rate with one imaginary interval of length h of each kind added;
-// h = 0 is plain maximum likelihood. Relative error about 1e-14.
+// This is the maximum-likelihood rate with one changed and one unchanged imaginary interval of
+// length h added. h = 0 is plain maximum likelihood. The relative error is about 1e-14.
 //
-// h > 0: always finite and > 0; ln(2)/h and kNoObservations without observations, else kOk. h is a
-// time, so it is a prior that says "about once in 1.44 h": give it in the scale of the crawl
-// intervals (0.5 is meant for days). h = 0: 0 and kAllUnchanged, infinity and kAllChanged, NaN and
+// If h > 0, the rate is always finite and > 0. Without observations it is ln(2)/h with
+// kNoObservations; otherwise the status is kOk. h is a time, and acts as a prior of about one
+// change in 1.44 h. Choose it in the scale of the crawl intervals (0.5 is meant for days).
+//
+// If h = 0, the rate is 0 with kAllUnchanged, infinite with kAllChanged, and NaN with
 // kNoObservations.
-// Precondition: smoothing finite and >= 0. Cost: about 1.5 us for 20 observations.
+//
+// Precondition: smoothing is finite and >= 0. Takes about 1.5 us for 20 observations.
 [[nodiscard]] RateEstimate EstimateChoGm(const Observations& observations,
                                          double smoothing = kChoGmSmoothing);
 
-// The likelihood-ratio interval of the rate, of asymptotic coverage 1 - delta, from the same
-// (smoothed) likelihood; it contains `estimate`, which EstimateChoGm gave for the same arguments.
-// Precondition: 0 < delta < 1.
+// The likelihood-ratio interval of the rate, with asymptotic coverage 1 - delta, from the same
+// (smoothed) likelihood. It contains `estimate`, which must be the result of EstimateChoGm for the
+// same arguments. Precondition: 0 < delta < 1.
 [[nodiscard]] RateInterval ChoGmInterval(const Observations& observations,
                                          const RateEstimate& estimate, double delta,
                                          double smoothing = kChoGmSmoothing);

@@ -15,7 +15,8 @@ namespace freshet {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// An interval in which more changes than this are expected says nothing of their ages.
+// If more changes than this are expected in an interval, the interval says nothing about the age of
+// a change.
 constexpr double kMaxChangesForAge = 0.7;
 
 }  // namespace
@@ -91,7 +92,7 @@ void LearnSources(const PageRecord& page, const CrawlObservation& observation,
                   Lessons& lessons) {
   struct OfSource {
     uint8_t source;
-    double weight = 0;  // kappa in force
+    double weight = 0;  // sum of kappa over the signals, with all shifts
     SignalledInterval interval;
   };
   absl::InlinedVector<OfSource, 2> sources;

@@ -1,5 +1,5 @@
 // The lessons of one crawl: about the ages of pages, and about the bursts and sources whose signals
-// it proves true or false.
+// the crawl shows to be true or false.
 #ifndef FRESHET_CORE_ESTIMATE_CRAWL_LESSONS_H_
 #define FRESHET_CORE_ESTIMATE_CRAWL_LESSONS_H_
 
@@ -15,22 +15,23 @@ struct PagePosterior;
 struct PageRecord;
 struct PageState;
 
-// The kappa of a signal whose odds a burst moves by e^shift.
+// The kappa of a signal after a burst has multiplied its odds by e^shift.
 [[nodiscard]] double ShiftedWeight(double weight, double shift);
-// The highest kappa of the signals in the interval that the crawl ends.
+// The highest kappa among the signals of the interval that the crawl ends.
 [[nodiscard]] double ToldWeight(const PageState& state, const CrawlObservation& observation,
                                 const PagePosterior& posterior);
-// The staleness of the page at the instant to which it is carried.
+// The staleness of the page at state.carried_at.
 [[nodiscard]] double StalenessOf(const PageRecord& page, const PagePosterior& posterior,
                                  Duration day);
 
-// In all of these `posterior` is that of the page when it was crawled, and `day` as in
-// EstimatorOptions.
+// In these functions, `posterior` is the posterior of the page when it was crawled, and `day` is as
+// in EstimatorOptions.
 //
-// Counts silent changes, which only crawls find: at an unknown age between two crawls.
+// CountAges counts silent changes. Only crawls find them, so the page's age at the change is known
+// only to lie between its ages at two crawls.
 void CountAges(const PageRecord& page, const CrawlObservation& observation,
                const PagePosterior& posterior, double told_weight, Duration day, Lessons& lessons);
-// Teaches the bursts of the page, which waits in them no more.
+// Teaches the bursts that the page waits in. The page leaves them with this crawl.
 void LearnBursts(const PageRecord& page, const PagePosterior& posterior, bool page_changed,
                  Duration day, const Bursts& bursts, Lessons& lessons);
 // Teaches the sources that signalled the page.

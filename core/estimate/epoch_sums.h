@@ -1,13 +1,13 @@
-// Sums over the pages of one or several shards in an epoch, from which the model of all hosts is
-// learned.
+// Sums over the pages of one or several shards in an epoch. The model of all hosts is learned from
+// them.
 //
-// A store has one model of all hosts, for any number of shards: each shard collects its own pages,
-// and all learn from the sums of all. The sums are kept by slot, and one shard has all sums of a
-// slot. So floating-point numbers are added in the same order for every number of shards, and the
-// model is the same to the last bit.
+// A store has one model of all hosts, for any number of shards. Each shard collects its own pages,
+// and all shards learn from the sum over all shards. The sums are kept by slot, and one shard has
+// all sums of a slot. Floating-point numbers are therefore added in the same order for every number
+// of shards, and the model is identical to the last bit.
 //
-// The stores of a fleet also share one model: each learns from its own sums and the totals of the
-// others, added in the order of their divisions.
+// The stores of a fleet also share one model. Each learns from its own sums and the totals of the
+// other stores, added in the order of their divisions.
 #ifndef FRESHET_CORE_ESTIMATE_EPOCH_SUMS_H_
 #define FRESHET_CORE_ESTIMATE_EPOCH_SUMS_H_
 
@@ -24,8 +24,9 @@
 
 namespace freshet {
 
-// The totals over all pages of one store, for other divisions. Value type, thread-compatible.
-// Bounded: limits::kMaxPriorSamples samples, the sums of kSourceClasses.
+// The totals over all pages of one store, for other divisions. Bounded: at most
+// limits::kMaxPriorSamples samples, and sums of kSourceClasses classes.
+// Value type, thread-compatible.
 struct EpochTotals {
   SiteLearner learner{0};  // without samples
   SiteCounts counts;
@@ -37,22 +38,22 @@ struct EpochTotals {
 // By division.
 using DivisionTotals = std::map<uint32_t, EpochTotals>;
 
-// Value type, thread-compatible. Bounded: limits::kSlots sums and limits::kMaxPriorSamples samples,
-// some megabytes at most.
+// Bounded: sums of at most limits::kSlots slots and limits::kMaxPriorSamples samples, some
+// megabytes. Value type, thread-compatible.
 class EpochSums {
  public:
   EpochSums() : samples_(limits::kMaxPriorSamples) {}
 
-  // Adds a host, or pages without a model of their own. Precondition: the order within a slot does
-  // not depend on the number of shards.
+  // Adds a host, or pages whose hosts have no model. Precondition: the order within a slot does not
+  // depend on the number of shards.
   void AddHost(Slot slot, const SiteLearner& host, const SiteCounts& counts);
   // Adds the sums of another shard. Precondition: no slot is in both.
   void Add(const EpochSums& other);
 
-  // Makes Fit include the totals of other divisions; `own` is the division of this store.
+  // From now on, Fit includes the totals of other divisions. `own` is the division of this store.
   void SetOthers(uint32_t own, DivisionTotals others);
 
-  // The totals without other divisions.
+  // The totals of this store, without other divisions.
   [[nodiscard]] EpochTotals Totals() const;
   [[nodiscard]] SiteModel Fit() const;
 

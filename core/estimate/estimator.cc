@@ -23,8 +23,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kCurveHalfLifeDays = 3000;
 constexpr double kLow95 = 0.025;
 constexpr double kHigh95 = 0.975;
-// A class whose precision is lower than this is left out of the value: hundreds of worthless
-// signals would cost terms and change nothing.
+// If the precision of a class is below this, the class is left out of the value. Hundreds of
+// worthless signals would cost terms and change nothing.
 constexpr double kLeastPrecision = 0.03;
 
 // Expected true signals per change of the page.
@@ -32,15 +32,15 @@ double ToldOf(const PagePosterior& posterior, const SiteModel& site) {
   return posterior.unsignalled == 0 ? 1 : site.told();
 }
 
-// Forgets crawls since `begin`, which did not become the copy of the page: the interval from
-// `begin` includes theirs.
+// Drops crawls after `begin` that did not become the copy of the page. The interval from `begin`
+// includes theirs.
 void DropLate(Instant begin, PageStatistics& statistics) {
   auto& recent = statistics.recent;
   while (!recent.empty() && recent.back().fetched > begin) recent.pop_back();
 }
 
-// Merges the useful classes into the one source of the value, with their summed signal rate and
-// common recall. Changes that other classes signal count as unsignalled.
+// Merges the useful classes into the one source that the value uses: signal rates and recalls are
+// summed. Changes that other classes signal count as unsignalled.
 void SetSignalRates(const PagePosterior& posterior, double change_rate, double per_second,
                     PageRates* rates) {
   double all = 0;
@@ -104,7 +104,7 @@ Instant Estimator::Mark(Instant now, Lessons& lessons) const {
   return lessons.first;
 }
 
-// Precondition: no known rate and no complete signals, which all estimators treat alike.
+// Precondition: no known rate and no complete signals; all estimators treat these cases alike.
 PageEstimate Estimator::EstimateAlone(const PageRecord& page, Instant now) const {
   const PageStatistics& statistics = page.detail.statistics;
   const ClassicEstimate classic = options_.kind == EstimatorKind::kChoGm
@@ -136,7 +136,7 @@ PageEstimate Estimator::EstimateOf(const PageRecord& page, uint16_t number,
   PageRates& rates = estimate.rates;
   rates.site = number;
   const double per_second = 1 / options_.day.seconds();
-  double level = 1;  // levels of the age curve: now, and (`ahead`) in the near future
+  double level = 1;  // levels of the age curve: now, and in the near future (`ahead`)
   double ahead = 1;
   if (!page.spec.known_change_rate.has_value()) {
     const int bin = AgeCurve::BinOf(std::max(0.0, Days(now - page.state.last_event)));
@@ -165,8 +165,8 @@ void Estimator::RecordSignal(PageRecord& page, SourceClass source_class, uint64_
   PageState& state = page.state;
   const Instant mark = Mark(now, lessons);
   double shift = 0;
-  // A page signalled alone shares its cause with no other, and a page with complete signals has
-  // nothing to learn.
+  // A page that was signalled alone shares its cause with no other page, and a page with complete
+  // signals has nothing to learn.
   if (poll != 0 && options_.kind == EstimatorKind::kDefault && !page.spec.complete_signals) {
     const uint32_t burst = bursts_.Join(poll, page.number, lessons.bursts);
     shift = bursts_.Shift(burst, lessons.bursts);
@@ -271,7 +271,7 @@ void Estimator::RecordLateCrawl(PageRecord& page, const CrawlObservation& seen,
   DropLate(observation.fetched - observation.elapsed, statistics);
   PageState state = page.state;
   aging_.Advance(state, observation.fetched);
-  // Exposure since the fetch came at the mean pace of the interval.
+  // Assumes that the exposure accrued at a constant pace over the interval.
   const double known = (state.carried_at - (observation.fetched - observation.elapsed)).seconds();
   observation.exposure =
       static_cast<float>(state.exposure * std::min(1.0, observation.elapsed.seconds() / known));
@@ -316,8 +316,8 @@ std::optional<PageEstimate> Estimator::CollectAndEstimate(PageRecord& page, Inst
   CHECK(collecting_);
   uint16_t number = sites_.NumberOf(page.host);
   const bool known = sites_.learned() || !Pools(page.spec);
-  // Evidence hardly fades from the mark until now: the posterior as of the mark holds, unless the
-  // page had an event since.
+  // Evidence hardly fades between the mark and now. The posterior as of the mark therefore still
+  // holds, unless the page has had an event since.
   const bool before = page.state.carried_at <= mark_;
   aging_.Advance(page.state, mark_);
   std::optional<PageEstimate> estimate;

@@ -11,15 +11,15 @@ namespace freshet {
 enum class EstimatorKind : uint8_t {
   kDefault,  // docs/model.md, "The default estimator": pooled over pages
   kMle,      // per page: unsignalled rate and signal weight by maximum likelihood
-  kChoGm,    // per page: change rate alone, signals ignored
+  kChoGm,    // per page: only the change rate, signals ignored
 };
 
 struct EstimatorOptions {
   EstimatorKind kind = EstimatorKind::kDefault;
-  // The length of a day. Half-lives and age edges are in days, so accelerated time needs only this
-  // number.
+  // The length of a day. Half-lives and age edges are in days, so only this number must change to
+  // accelerate time.
   Duration day = Duration::Days(1);
-  // The instant from which every event is recorded; none = the first recorded event.
+  // The instant from which on every event is recorded; none = the first recorded event.
   Instant since;
 };
 

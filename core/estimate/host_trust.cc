@@ -10,11 +10,12 @@
 namespace freshet {
 namespace {
 
-// Some hundred sources at a look.
+// Each call checks a few hundred sources.
 constexpr size_t kSitesALook = 256;
 constexpr size_t kPartsALook = 8;
 
-// The sort key of hosts and sources, the worst first: within one shard, and then over all.
+// The sort key of hosts and sources, the worst first. It is used within one shard and over all
+// shards.
 auto Standing(bool quarantined, double precision_high, const std::string& host,
               const uint8_t& source) {
   return std::tuple(!quarantined, precision_high, std::tie(host, source));
@@ -68,7 +69,7 @@ void WorstHosts::LookAtSite(const Estimator& shard, uint16_t number) {
   for (const ClassModel& model : shard.sites().model(number).classes()) {
     const uint8_t source = model.source_class.source();
     if (!sources_.test(source) || !(model.signals > 0)) continue;
-    // The classes of a source follow each other.
+    // The classes of a source are adjacent.
     if (row && row->source != source) Add(*std::exchange(row, std::nullopt));
     if (!row) {
       row.emplace(

@@ -1,4 +1,4 @@
-// The trust in sources and the least trusted hosts and sources, for the trust report.
+// The trust in sources, and the least trusted (host, source) pairs, for the trust report.
 #ifndef FRESHET_CORE_ESTIMATE_HOST_TRUST_H_
 #define FRESHET_CORE_ESTIMATE_HOST_TRUST_H_
 
@@ -17,7 +17,7 @@ namespace freshet {
 class Estimator;
 class SiteTable;
 
-// Sets the precision and its 95% interval, the Wilson score interval of a proportion.
+// Sets the precision and its 95% interval: the Wilson score interval of a proportion.
 template <typename T>
 void SetPrecision(double signals, double truth, T* out) {
   const double n = signals + 1;
@@ -30,19 +30,20 @@ void SetPrecision(double signals, double truth, T* out) {
   out->precision_high = std::min(1.0, centre + half);
 }
 
-// Trust in every source class that has sent anything, over all shards.
+// The trust in every source class that has sent anything, over all shards.
 [[nodiscard]] std::vector<SourceTrust> TrustIn(const SiteTable& sites);
-// Finds the worst (host, source) pairs of some shards, in order of IsWorse. Each look takes at most
-// a few milliseconds, however many hosts a shard knows. Hosts whose models come or go between two
-// looks may be in or out. Thread-compatible.
+// Finds the worst (host, source) pairs of several shards, in the order of IsWorse. Each call of
+// Look takes at most a few milliseconds, however many hosts a shard knows. The result may or may
+// not include a host whose model appears or disappears between two calls. Thread-compatible.
 class WorstHosts {
  public:
-  // Finds at most `max` pairs of these sources; only of `host`, unless empty.
+  // Finds at most `max` pairs of these sources. If `host` is not empty, finds only pairs of that
+  // host.
   WorstHosts(std::string host, SourceSet sources, size_t max)
       : host_(std::move(host)), sources_(sources), max_(max) {}
 
-  // Looks at the next hosts of a shard; false = all of this shard were looked at, and the next call
-  // begins another.
+  // Checks the next hosts of a shard. False = all hosts of this shard are checked, and the next
+  // call starts another shard.
   [[nodiscard]] bool Look(const Estimator& shard);
   [[nodiscard]] size_t found() const { return worst_.size(); }
   [[nodiscard]] std::vector<HostTrust> Take();
@@ -57,15 +58,15 @@ class WorstHosts {
     const SourceStanding* lately = nullptr;
   };
   void LookAtSite(const Estimator& shard, uint16_t number);
-  // Looks at sources of hosts without a model of them.
+  // Checks a source of a host that has no model of this source.
   void LookAtStanding(const Estimator& shard, const SourceStanding& standing);
   void Add(const Row& row);
 
   const std::string host_;
   const SourceSet sources_;
   const size_t max_;
-  std::vector<HostTrust> worst_;  // a heap, the least bad one first
-  size_t next_ = 0;               // site, or behind all sites part of the quarantine
+  std::vector<HostTrust> worst_;  // a heap; the least bad one is first
+  size_t next_ = 0;  // the next site or, after all sites, the next part of the quarantine
   bool of_sites_ = true;
 };
 

@@ -17,11 +17,11 @@ namespace freshet {
 struct LearnedSites {
   SiteModel all;
   std::vector<std::pair<uint16_t, SiteModel>> models;  // by number of the site
-  // Vacated seats by number, each with the host that gets it; empty = none.
+  // Vacated seats by number, each with the host that gets the seat; empty = no host gets it.
   std::vector<std::pair<uint16_t, std::string>> vacated;
-  // Slots some of whose pages were filed by another model than they now have (MovedNotably).
+  // Slots with pages whose rates came from a notably different model (MovedNotably).
   std::bitset<limits::kSlots> moved;
-  std::string text;  // SiteTable::Serialise after the install
+  std::string text;  // SiteTable::Serialise after the installation
 };
 
 }  // namespace freshet

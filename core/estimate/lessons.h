@@ -1,4 +1,4 @@
-// The lessons of a batch of events for an estimator, before the batch is committed.
+// The lessons that an estimator draws from a batch of events, before the batch is committed.
 #ifndef FRESHET_CORE_ESTIMATE_LESSONS_H_
 #define FRESHET_CORE_ESTIMATE_LESSONS_H_
 
@@ -20,8 +20,8 @@ struct SiteLesson {
     kEvent,     // an event at the age `from`
     kExposure,  // AgeCounts::AddExposure(rate, from, to)
     kCensored,  // AgeCounts::AddCensored(rate, from, to)
-    kCrawl,     // LifeCounts::AddCrawl; the page was there with the chance `rate`
-    kLook,      // LifeCounts::AddLook; gone for `to` days, `from` of them since the look before
+    kCrawl,     // LifeCounts::AddCrawl; the page existed with the probability `rate`
+    kLook,      // LifeCounts::AddLook; gone for `to` days, `from` of them since the previous look
   };
   uint16_t site = 0;
   PageNumber page;
@@ -34,8 +34,8 @@ struct SiteLesson {
   void AddTo(const LifeModel& model, SiteCounts& counts) const;
 };
 
-// The lessons of a batch. The Record functions of Estimator fill it and read it, and leave the
-// estimator unchanged. Estimator::Install takes it over; a dropped batch leaves no trace.
+// The lessons of a batch. The Record functions of Estimator fill and read them, and do not change
+// the estimator. Estimator::Install makes them current. A dropped batch leaves no trace.
 // Thread-compatible.
 struct Lessons {
   SignalWindows::Staged windows;

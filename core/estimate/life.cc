@@ -9,12 +9,13 @@
 namespace freshet {
 namespace {
 
-// Strength of the defaults, and of the model of all hosts as prior of one host: deaths and returns.
+// The weight of the defaults, and of the model of all hosts as the prior of one host, in deaths and
+// returns.
 constexpr double kDefaultDeaths = 0.1;
 constexpr double kDefaultReturns = 0.02;
 constexpr double kHostDeaths = 5;
 constexpr double kHostReturns = 0.2;
-// A page that is found against all odds counts as this many days at most.
+// A page that is found against all odds counts as at most this many days.
 constexpr double kMostDays = 1e5;
 
 }  // namespace

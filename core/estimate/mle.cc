@@ -15,11 +15,12 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// A gradient this small beside the terms it is the difference of is rounding.
+// A gradient is a difference of two terms. If it is smaller than this share of the terms, it is
+// only a rounding error.
 constexpr double kGradientNoise = 1e-13;
 
-// The observations of one source as the likelihood needs them: unchanged intervals count by their
-// sums only.
+// The observations of one source as the likelihood needs them. Only the sums over unchanged
+// intervals matter.
 struct OneSource {
   absl::InlinedVector<double, 64> elapsed;  // of each changed interval
   absl::InlinedVector<double, 64> signals;  // of each changed interval
@@ -47,8 +48,8 @@ OneSource Condense(const Observations& observations) {
   return data;
 }
 
-// Gradient and negated Hessian of l; u = 1/(e^s - 1) is the derivative of ln(1 - e^-s) and
-// -u (1 + u) its second.
+// The gradient and the negated Hessian of l. u = 1/(e^s - 1) is the derivative of ln(1 - e^-s), and
+// -u (1 + u) is the second derivative.
 struct Curvature {
   double g_alpha = 0;
   double g_kappa = 0;
@@ -75,8 +76,8 @@ Curvature CurvatureAt(const OneSource& data, double alpha, double kappa) {
   return c;
 }
 
-// Newton's step. A Hessian that is singular to rounding (signals almost proportional to time) gets
-// its diagonal raised a little, which bends the step towards the gradient.
+// Newton's step. If the Hessian is singular to within rounding (signals almost proportional to
+// time), its diagonal is raised a little, which bends the step towards the gradient.
 void NewtonStep(const Curvature& c, double* d_alpha, double* d_kappa) {
   double det = c.aa * c.kk - c.ak * c.ak;
   const double raise = det > 1e-12 * c.aa * c.kk ? 0 : 1e-9;
@@ -86,9 +87,9 @@ void NewtonStep(const Curvature& c, double* d_alpha, double* d_kappa) {
 }
 
 // Follows Newton's direction from an interior point to the interior optimum. A parameter loses at
-// most nine tenths a step. A step overshot if the slope at its end is negative by more than a part
-// of the slope at its start. Then false position on the slope, which falls along the step since l
-// is concave, corrects the length.
+// most nine tenths per step. A step has overshot if the slope at its end is negative and more than
+// half as steep as at its start. False position on the slope then corrects the length; the slope
+// falls along the step, since l is concave.
 void SolveInterior(const OneSource& data, double* alpha, double* kappa) {
   Curvature at = CurvatureAt(data, *alpha, *kappa);
   for (int step = 0; step < 200; ++step) {
@@ -111,12 +112,12 @@ void SolveInterior(const OneSource& data, double* alpha, double* kappa) {
       length *= std::max(0.1, slope / (slope - end_slope));
     }
     const double move = length * std::max(std::abs(d_alpha) / *alpha, std::abs(d_kappa) / *kappa);
-    // Newton's error after a step is of the order of the step's square.
+    // Newton's error after a step is of the order of the square of the step.
     if (move <= 1e-8) return;
   }
 }
 
-// Whether n_j = c tau_j in every changed interval and in the sums of the unchanged ones.
+// Returns true if n_j = c tau_j in every changed interval and in the sums of the unchanged ones.
 bool Proportional(const OneSource& data) {
   const double c = data.unchanged_signals / data.unchanged_elapsed;
   for (size_t i = 0; i < data.elapsed.size(); ++i) {
@@ -125,7 +126,8 @@ bool Proportional(const OneSource& data) {
   return true;
 }
 
-// Both kinds of interval occur, and signals in unchanged ones: the optimum is finite.
+// The finite optimum. Precondition: there are changed and unchanged intervals, and some unchanged
+// interval has signals.
 SignalEstimate SolveFinite(const OneSource& data) {
   SignalEstimate estimate;
   const double alpha = SolveRateEquation(data.elapsed, data.unchanged_elapsed);
@@ -153,7 +155,8 @@ SignalEstimate SolveFinite(const OneSource& data) {
       return estimate;
     }
   }
-  // Half of the boundary optimum's expected events go over to the signals.
+  // Starts with half of the events that the boundary optimum expects, and gives the other half to
+  // the signals.
   double interior_alpha = alpha / 2;
   double kappa = alpha * data.unchanged_elapsed / (2 * data.unchanged_signals);
   SolveInterior(data, &interior_alpha, &kappa);
@@ -217,7 +220,7 @@ double MleLogLikelihood(const Observations& observations, double unsignalled_rat
     if (!observations.changed(i)) {
       value -= s;
     } else {
-      // Each form where its argument is far from 1, so that the logarithm does not cancel.
+      // Each form is used where its argument is far from 1, so that the logarithm does not cancel.
       value += s < 0.7 ? std::log(-std::expm1(-s)) : std::log1p(-std::exp(-s));
     }
   }

@@ -14,16 +14,17 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// The largest log-likelihood of changes and signals together,
+// The maximum of the log-likelihood of changes and signals together,
 //
 //   l(alpha, kappa) + sum_k (N_k ln gamma_k - gamma_k T),
 //
-// at a given change rate D. Free are gamma_k and the precision pi_k = 1 - e^-kappa_k of each source
-// that ever signalled; alpha follows as D prod_k (1 - gamma_k pi_k / D). For a given pi_k the best
-// gamma_k is the maximum of a concave function. Along pi_k there may be two maxima (changes come
-// from few but good signals, or signals mean nothing), and a kink where alpha reaches 0: so a grid
-// finds the right one and the root of the slope (the envelope theorem), or else golden section,
-// its place. Several sources take turns until none moves.
+// at a given change rate D. The free variables are gamma_k and the precision pi_k = 1 - e^-kappa_k
+// of each source that ever signalled. alpha follows as D prod_k (1 - gamma_k pi_k / D). For a given
+// pi_k, the best gamma_k maximises a concave function. Along pi_k there can be two maxima (changes
+// come from a few good signals, or signals mean nothing), and a kink where alpha reaches 0. A grid
+// therefore finds the higher maximum. The root of the slope (the envelope theorem) gives its exact
+// place or, if there is a kink, golden-section search does. Several sources are optimised in turn
+// until none moves.
 class ChangeRateProfile {
  public:
   explicit ChangeRateProfile(const Observations& observations) : observations_(observations) {
@@ -35,7 +36,7 @@ class ChangeRateProfile {
     other_.resize(observations.size());
   }
 
-  // The largest log-likelihood at that change rate and its derivative.
+  // The maximum of the log-likelihood at that change rate, and its derivative.
   [[nodiscard]] ValueAndSlope At(double change_rate) {
     change_rate_ = change_rate;
     for (int round = 0; round < 300; ++round) {
@@ -64,8 +65,8 @@ class ChangeRateProfile {
     return at;
   }
 
-  // The part of the log-likelihood from the counts of all sources at their own rates gamma_k = N_k
-  // / T.
+  // The part of the log-likelihood that comes from the counts of all sources, if each has its own
+  // rate gamma_k = N_k / T.
   [[nodiscard]] double LargestCountLogLikelihood() const {
     double sum = 0;
     for (const size_t k : active_) sum += CountLogLikelihood(k, SignalRate(observations_, k));
@@ -82,8 +83,8 @@ class ChangeRateProfile {
     return std::max(0.0, 1 - rate_[k] * precision_[k] / change_rate_);
   }
 
-  // Makes k the moving source: computes what the others add to every exponent and leave
-  // unsignalled.
+  // Makes k the source that moves: computes what the other sources add to every exponent, and the
+  // share that they leave unsignalled.
   void Prepare(size_t k) {
     moving_ = k;
     others_ = 1;
@@ -98,7 +99,8 @@ class ChangeRateProfile {
     }
   }
 
-  // alpha when the moving source has these values; 0 at the bound gamma pi = D, rounding or not.
+  // alpha if the moving source has these values. It is exactly 0 at the bound gamma pi = D, despite
+  // rounding.
   [[nodiscard]] double Alpha(double gamma, double pi) const {
     const double left = change_rate_ - gamma * pi;
     return left > 1e-14 * change_rate_ ? others_ * left : 0;
@@ -108,7 +110,7 @@ class ChangeRateProfile {
     return moving_ < observations_.sources() ? observations_.signals(j, moving_) : 0;
   }
 
-  // dl/dalpha and its derivative at alpha and precision `pi` of the moving source.
+  // dl/dalpha and its derivative, at alpha and the precision `pi` of the moving source.
   [[nodiscard]] ValueAndSlope AlphaSlope(double alpha, double pi) const {
     const double weight = -std::log1p(-pi);
     ValueAndSlope at;
@@ -127,7 +129,7 @@ class ChangeRateProfile {
     return at;
   }
 
-  // The best gamma of the moving source at precision `pi`, at most D/pi.
+  // The best gamma of the moving source at precision `pi`. It is at most D/pi.
   [[nodiscard]] double BestRate(double pi) const {
     const double count = observations_.total_signals(moving_);
     const double plain = count / observations_.total_elapsed();
@@ -143,8 +145,8 @@ class ChangeRateProfile {
     return FindRoot(negated_slope, 0, high, std::min(rate_[moving_], 0.99 * high), 1e-12);
   }
 
-  // The log-likelihood at precision `pi` of the moving source and its best rate, as far as it
-  // depends on the source. Leaves the best rate in `rate_`.
+  // The part of the log-likelihood that depends on the moving source, at its precision `pi` and its
+  // best rate. Stores the best rate in `rate_`.
   [[nodiscard]] double ValueAt(double pi) {
     rate_[moving_] = BestRate(pi);
     const double alpha = Alpha(rate_[moving_], pi);
@@ -160,7 +162,7 @@ class ChangeRateProfile {
     return value;
   }
 
-  // The best precision of the moving source. Leaves the best rate in `rate_`.
+  // The best precision of the moving source. Stores the best rate in `rate_`.
   [[nodiscard]] double BestPrecision() {
     constexpr int kGrid = 8;
     double low = 0;
@@ -185,7 +187,7 @@ class ChangeRateProfile {
     } else {
       pi = GoldenSection(low, high);
     }
-    // Either end may beat the points between.
+    // Either end can be better than the points between them.
     if (ValueAt(low) > ValueAt(pi)) pi = low;
     if (ValueAt(high) > ValueAt(pi)) pi = high;
     rate_[moving_] = BestRate(pi);
@@ -230,7 +232,8 @@ class ChangeRateProfile {
       const double n = Count(j);
       const double tau = observations_.elapsed(j);
       if (n > 0 && left == 0) {
-        // s is infinite: impossible if unchanged, else the limit of n (1 - pi)^(n-1) e^-base.
+        // s is infinite, which is impossible if unchanged. If changed, adds the limit of n
+        // (1 - pi)^(n-1) e^-base.
         if (!observations_.changed(j)) return -kInfinity;
         if (n <= 1) sum += n == 1 ? std::exp(-alpha * tau - other_[j]) : kInfinity;
         continue;
@@ -244,7 +247,7 @@ class ChangeRateProfile {
       if (u > 0 && rise != 0) sum += u * rise;
     }
     if (alpha > 0 || pi == 0) return sum;
-    // At the bound gamma = D/pi the bound itself falls as pi grows.
+    // At the bound gamma = D/pi, the bound itself falls as pi grows.
     const double along_gamma = -others_ * pi * AlphaSlope(alpha, pi).value +
                                observations_.total_signals(moving_) / gamma -
                                observations_.total_elapsed();
@@ -254,11 +257,11 @@ class ChangeRateProfile {
   const Observations& observations_;
   std::vector<size_t> active_;
   double change_rate_ = 0;
-  std::vector<double> rate_;       // gamma_k, best for precision_
+  std::vector<double> rate_;       // gamma_k, the best for precision_
   std::vector<double> precision_;  // pi_k, where the last search ended
   size_t moving_ = 0;
-  double others_ = 1;          // prod over the other sources of 1 - lambda_i
-  std::vector<double> other_;  // sum of the other sources in each exponent
+  double others_ = 1;          // prod of 1 - lambda_i over the other sources
+  std::vector<double> other_;  // what the other sources add to each exponent
 };
 
 }  // namespace

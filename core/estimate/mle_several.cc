@@ -15,11 +15,12 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// A gradient this small beside the terms it is the difference of is rounding.
+// A gradient is a difference of two terms. If it is smaller than this share of the terms, it is
+// only a rounding error.
 constexpr double kGradientNoise = 1e-13;
 
-// maximise sum_rows ln(1 - e^-(row . x)) - quiet . x over x >= 0. Column 0 is time, so row . x > 0
-// wherever x_0 > 0. Invariant: quiet_i > 0 for every column, hence a finite optimum.
+// Maximises sum_rows ln(1 - e^-(row . x)) - quiet . x over x >= 0. Column 0 is time, so row . x > 0
+// if x_0 > 0. Invariant: quiet_i > 0 for every column, and hence the optimum is finite.
 class ConcaveProblem {
  public:
   ConcaveProblem(size_t columns, std::vector<double> rows, std::vector<double> quiet)
@@ -40,7 +41,7 @@ class ConcaveProblem {
   }
 
  private:
-  // Gradient at x, and the negated Hessian, row by row, if wanted.
+  // The gradient at x and, if wanted, the negated Hessian, row by row.
   void Differentiate(const std::vector<double>& x, std::vector<double>* gradient,
                      std::vector<double>* hessian) const {
     gradient->assign(columns_, 0.0);
@@ -61,8 +62,8 @@ class ConcaveProblem {
     for (size_t i = 0; i < columns_; ++i) (*gradient)[i] -= quiet_[i];
   }
 
-  // Solves the rows and columns of `hessian` that are free, by Cholesky; a pivot that rounding has
-  // consumed is raised, which only shortens the step in that direction.
+  // Solves the free rows and columns of `hessian` by Cholesky decomposition. A pivot that has been
+  // lost to rounding is raised, which only shortens the step in that direction.
   [[nodiscard]] std::vector<double> Direction(const std::vector<double>& hessian,
                                               const std::vector<double>& gradient,
                                               const std::vector<char>& free) const {
@@ -99,7 +100,7 @@ class ConcaveProblem {
     return direction;
   }
 
-  // Whether every row . x stays above 0 when column `dropped` is 0.
+  // Returns true if every row . x stays above 0 when column `dropped` becomes 0.
   [[nodiscard]] bool MayVanish(const std::vector<double>& x, size_t dropped) const {
     for (size_t r = 0; r < rows_.size(); r += columns_) {
       bool supported = false;
@@ -111,7 +112,7 @@ class ConcaveProblem {
     return true;
   }
 
-  // One step of the active-set method; false at the optimum.
+  // Makes one step of the active-set method. False = x is the optimum.
   [[nodiscard]] bool Step(std::vector<double>* x) const {
     std::vector<double> gradient;
     std::vector<double> hessian;
@@ -121,7 +122,7 @@ class ConcaveProblem {
       free[i] = (*x)[i] > 0 || gradient[i] > kGradientNoise * (gradient[i] + 2 * quiet_[i]) ? 1 : 0;
     }
     std::vector<double> direction = Direction(hessian, gradient, free);
-    // A parameter at its bound that the joint step would push below it does not take part.
+    // A parameter at its bound is left out if the joint step would push it below the bound.
     for (bool again = true; again;) {
       again = false;
       for (size_t i = 0; i < columns_; ++i) {
@@ -135,8 +136,8 @@ class ConcaveProblem {
     return Move(gradient, direction, x);
   }
 
-  // Moves along `direction` as far as the bounds and the slope at the end allow; false once the
-  // move is so short that the square of Newton's error is negligible.
+  // Moves along `direction` as far as the bounds and the slope at the end allow. False = the move
+  // was so short that Newton's error, its square, is negligible.
   [[nodiscard]] bool Move(const std::vector<double>& gradient, const std::vector<double>& direction,
                           std::vector<double>* x) const {
     double slope = 0;
@@ -181,7 +182,7 @@ class ConcaveProblem {
   std::vector<double> quiet_;  // column sums of the unchanged intervals
 };
 
-// Kinds of sources by their counts alone.
+// Sources by kind, which depends only on their counts.
 struct Sources {
   std::vector<size_t> finite;
   std::vector<size_t> infinite;

@@ -7,12 +7,12 @@
 
 namespace freshet::internal {
 
-// EstimateMle for any number of sources, one and none included. Precondition: both changed and
-// unchanged intervals occur. Sources seen only in changed intervals get an infinite weight and
-// leave the problem together with the intervals they explain; the concave problem that remains is
-// solved by Newton's method on the parameters that are above 0 or want to be (an active set).
-// Cost: O(observations x sources^2) a step, about ten steps. Proportional columns give one point of
-// a segment of optima and no kRidge.
+// EstimateMle for any number of sources, including one and none. Precondition: there are changed
+// and unchanged intervals. Sources with signals only in changed intervals get an infinite weight,
+// and leave the problem together with the intervals that they explain. The remaining concave
+// problem is solved by Newton's method with an active set. Its free parameters are those that are
+// above 0 or would rise above 0. Takes about ten steps of O(observations x sources^2). If columns
+// are proportional, the result is one point of a segment of optima, and the status is not kRidge.
 [[nodiscard]] SignalEstimate EstimateMleSeveral(const Observations& observations);
 
 }  // namespace freshet::internal

@@ -1,4 +1,4 @@
-// Observations of one page by crawls: the input of every classic estimator.
+// Observations of one page by crawls: the input of all classic estimators.
 #ifndef FRESHET_CORE_ESTIMATE_OBSERVATION_H_
 #define FRESHET_CORE_ESTIMATE_OBSERVATION_H_
 
@@ -13,19 +13,21 @@
 
 namespace freshet {
 
-// The observations (tau, n_k, z) of one page. Each is a crawl `elapsed` = tau after the crawl
-// before. `signals` = n_k from source k came in between, and the content had changed (z = 1) or not
-// (z = 0). Times are in any one unit; every rate estimated from them is per that unit. Counts are
-// doubles because observations that fade carry fractions.
+// The observations (tau, n_k, z) of one page. Each is a crawl at the time `elapsed` = tau after the
+// previous crawl. `signals` = n_k is the number of signals from source k in between. `changed` = z
+// is 1 if the content had changed, otherwise 0. The unit of time is arbitrary, and every rate
+// estimated from the observations is per that unit. Counts are doubles, because fading observations
+// have fractional counts.
 //
-// Invariants: every elapsed is finite and > 0, every count finite and >= 0, every observation has
-// one count for each source. Columns are contiguous, so that an estimator reads only what it needs.
-// Thread-compatible.
+// Invariants: every elapsed is finite and > 0, every count is finite and >= 0, and every
+// observation has one count for each source. Columns are contiguous, so an estimator reads only
+// what it needs. Thread-compatible.
 class Observations {
  public:
   explicit Observations(size_t sources = 1) : sources_(sources), total_signals_(sources, 0.0) {}
 
-  // Appends one observation. InvalidArgument, and nothing appended, where an invariant would break.
+  // Appends one observation. If that would break an invariant, returns InvalidArgument and appends
+  // nothing.
   [[nodiscard]] Status Add(double elapsed, std::span<const double> signals, bool changed) {
     if (!(elapsed > 0) || !std::isfinite(elapsed)) {
       return InvalidArgument("elapsed: {} is not a finite time above 0", elapsed);
@@ -47,7 +49,7 @@ class Observations {
     return absl::OkStatus();
   }
 
-  // Forgets every observation and keeps the memory and the number of sources.
+  // Removes all observations. Keeps the memory and the number of sources.
   void Clear() {
     elapsed_.clear();
     signals_.clear();
@@ -65,7 +67,7 @@ class Observations {
   [[nodiscard]] double signals(size_t i, size_t k) const { return signals_[i * sources_ + k]; }
   [[nodiscard]] bool changed(size_t i) const { return changed_[i] != 0; }
 
-  // Sums over all observations; total_signals(k) is the number of signals of source k.
+  // Sums over all observations. total_signals(k) is the number of signals of source k.
   [[nodiscard]] double total_elapsed() const { return total_elapsed_; }
   [[nodiscard]] double total_signals(size_t k) const {
     DCHECK(k < sources_);
@@ -77,7 +79,7 @@ class Observations {
  private:
   size_t sources_;
   std::vector<double> elapsed_;
-  std::vector<double> signals_;  // row by row, `sources_` counts an observation
+  std::vector<double> signals_;  // row by row, `sources_` counts per observation
   std::vector<uint8_t> changed_;
   double total_elapsed_ = 0;
   std::vector<double> total_signals_;

@@ -10,7 +10,7 @@
 namespace freshet {
 namespace {
 
-// Strength of the prior curve, in events of every bin.
+// The weight of the prior curve, in events of every bin.
 constexpr double kPriorEvents = 5;
 
 double BeginOf(int bin) { return bin == 0 ? 0 : kAgeEdges[static_cast<size_t>(bin - 1)]; }

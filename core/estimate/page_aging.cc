@@ -14,12 +14,12 @@ namespace freshet {
 PageRates PageAging::RatesBeforeFirstCrawl(const PageState& state) const {
   PageRates rates = state.rates;
   if (rates.age_bin == kAgeless) return rates;
-  // Signals do not count either, as there is no copy yet: their approximate value must not put
-  // pages of sites with known classes below others.
+  // Signals do not count, because there is no copy yet. Their value is only approximate, and must
+  // not rank pages of sites with known classes below others.
   rates.unsignalled_rate = rates.change_rate;
   rates.signal_rate = rates.signal_weight = 0;
   if (state.signals.empty()) return rates;
-  // Without crawls and signals the posterior mean has a closed form.
+  // Without crawls and signals, the posterior mean has a closed form.
   const SiteModel& site = Site(rates.site);
   const double day = day_.seconds();
   const RatePrior& prior = site.prior();
@@ -36,7 +36,7 @@ PageRates PageAging::RatesBeforeFirstCrawl(const PageState& state) const {
 
 Instant PageAging::NextEdge(const PageState& state) const {
   if (state.rates.age_bin >= kAgeBins - 1) return Instant::Infinite();
-  // Exact in microseconds.
+  // Exact to the microsecond.
   const double end = AgeCurve::EndOf(state.rates.age_bin) * day_.seconds();
   return state.last_event + Duration::FromSeconds(end);
 }

@@ -18,12 +18,12 @@ constexpr double kMaxRate = limits::kMaxChangesPerDay;
 constexpr double kMinChance = 1e-9;
 constexpr double kMinInformation = 1e-3;
 constexpr int kMaxSteps = 60;
-// Steps of expectation-maximisation are lengthened to the zero of the secant through the last two,
-// by this factor at most: a fixed point is reached in a third of the steps.
+// A step of expectation-maximisation is lengthened to the zero of the secant through the last two
+// steps, by at most this factor. This needs only a third of the steps.
 constexpr double kLongest = 8;
 constexpr double kTolerance = 1e-4;
 
-// A crawl interval. Evidence fades at different paces.
+// A crawl interval, with one weight for each pace at which evidence fades.
 struct Interval {
   double exposure;  // operational days
   double signalled_weight;
@@ -33,7 +33,8 @@ struct Interval {
   const SignalCounts* signals;
 };
 
-// The classes of a page by their packed number, and what one step of the maximisation needs.
+// The classes of a page by their packed number, and the data that one step of the maximisation
+// needs.
 struct Classes {
   std::array<int16_t, kSourceClasses> position;
   absl::InlinedVector<double, 6> precision;     // lambda Delta/gamma
@@ -42,52 +43,53 @@ struct Classes {
   absl::InlinedVector<double, 6> open;          // signals since the last crawl
 };
 
-// The parts of an interval that ended in a change, given the rates of a step.
+// An interval that ended in a change, given the rates of a step.
 struct Split {
   double s;
   double chance;       // p = 1 - e^-s
   double unsignalled;  // expected unsignalled changes
 };
 
-// The Split for `own` expected unsignalled changes and the exponent `s` of the interval.
+// The Split for `own` expected unsignalled changes if the exponent of the interval is `s`.
 Split SplitOf(double own, double s) {
   const double chance = s < 40 ? std::max(-std::expm1(-s), kMinChance) : 1;
   return {.s = s, .chance = chance, .unsignalled = std::min(own / chance, 1 + own)};
 }
 
-// The expected true signals among `count` of that precision, in an interval that ended in a change
-// with the chance `chance`.
+// The expected number of true signals among `count` signals with this precision, in an interval
+// that ended in a change. `chance` is the probability of a change in the interval.
 double TruthOf(int count, double precision, double chance) {
   return count * std::min(1.0, precision / chance);
 }
 
 double DaysOf(double seconds, Duration day) { return seconds / day.seconds(); }
 
-// The mean weight 2^-(age/half-life) of events that came at an even pace in the last `days`.
+// The mean weight 2^-(age/half-life) of events that came at a constant pace in the last `days`.
 double EvenFading(double days, double half_life) {
   const double x = days / half_life * M_LN2;
   return x < 1e-6 ? 1 : -std::expm1(-x) / x;
 }
 
-// The lengthened step; `moved` is the length of the step before.
+// The lengthened step. `moved` is the length of the previous step.
 double Accelerated(double step, double step_before, double moved) {
   const double slope = (step - step_before) / moved;
   if (!(slope < -1 / kLongest)) return 2 * step;
   return std::clamp(-step / slope, -std::abs(kLongest * step), std::abs(kLongest * step));
 }
 
-// The evidence of an interval about silent changes counts by e^(-kDoubt sum kappa n).
+// The evidence of an interval about silent changes has the weight e^(-kDoubt sum kappa n).
 constexpr double kDoubt = 6;
 
-// Pages wake up and fall asleep: evidence of the rate from before `since` counts with `weight`.
+// A shift of a page's rate, because a page can become active or quiet. Evidence about the rate from
+// before `since` counts with `weight`.
 struct RateShift {
   Instant since;
   double weight = 1;
   [[nodiscard]] bool found() const { return weight < 1; }
 };
 
-// The gain in log likelihood from which a rate counts as shifted, and the weight of evidence from
-// before the shift.
+// A rate counts as shifted if the log likelihood gains at least kShiftGain. Evidence from before
+// the shift counts with kShiftWeight.
 constexpr double kShiftGain = 6;
 constexpr double kShiftWeight = 0.05;
 constexpr double kClustered = 1;
@@ -109,7 +111,7 @@ class Maximisation {
     }
   }
 
-  // Estimates a page with complete signals: every signal stands for a change, and every change is
+  // Estimates a page with complete signals: every signal is a change, and every change is
   // signalled.
   PagePosterior RunComplete() {
     double signals = old_signalled_;
@@ -131,7 +133,7 @@ class Maximisation {
     return std::move(result_);
   }
 
-  // Estimates a page of known change rate, so all evidence is about signals.
+  // Estimates a page with a known change rate. All evidence is then about signals.
   PagePosterior RunWith(double rate) {
     rate_ = std::clamp(rate, kMinRate, kMaxRate);
     result_.unsignalled = untold_;
@@ -142,8 +144,8 @@ class Maximisation {
     return std::move(result_);
   }
 
-  // Estimates a page. `shift`, unless null, receives when the rate of the page seems to have
-  // shifted, else it is not found().
+  // Estimates a page. If `shift` is not nullptr, it receives the shift of the page's rate; if there
+  // seems to be none, found() is false.
   PagePosterior Run(RateShift* shift = nullptr) {
     double log_rate = std::log(std::clamp(site_.prior().mean, kMinRate, kMaxRate));
     double log_before = 0;
@@ -220,7 +222,8 @@ class Maximisation {
 
   void AddInterval(const CrawlObservation& observation, Instant now) {
     const Duration age = now - observation.fetched;
-    // One exponential for all four: their half-lives are whole parts of the longest.
+    // One exponential suffices for all four weights, because the longest half-life is a multiple of
+    // each of the others.
     static_assert(kSignalledHalfLifeDays * 10 == kUnsignalledHalfLifeDays &&
                   kRecallHalfLifeDays * 8 == kUnsignalledHalfLifeDays &&
                   kFalseHalfLifeDays * 5 == kSignalledHalfLifeDays);
@@ -253,7 +256,7 @@ class Maximisation {
     (observation.changed ? changed_ : unchanged_).push_back(interval);
   }
 
-  // Adds the signals since the last crawl, as if they came at an even pace.
+  // Adds the signals since the last crawl, as if they had come at a constant pace.
   void AddOpen(const PageState& state, Instant now) {
     const Instant since = state.crawled() ? state.last_crawl : state.first_seen;
     const double days = std::max(0.0, (now - since).seconds() / day_.seconds());
@@ -273,7 +276,7 @@ class Maximisation {
     return PriorDays() + told_ * signalled_exposure_ + result_.unsignalled * unsignalled_exposure_;
   }
 
-  // alpha x, the expected unsignalled changes of an interval.
+  // alpha x: the expected unsignalled changes in an interval.
   double OwnOf(const Interval& interval) const {
     return result_.unsignalled * rate_ * interval.exposure;
   }
@@ -302,13 +305,13 @@ class Maximisation {
            (prior.shape / prior.mean + result_.false_exposure);
   }
 
-  // Takes the expectation under the present rates, and the false rates that follow.
+  // Computes the expectations under the current rates, and the false rates that follow from them.
   void Expect() {
     signalled_ = old_signalled_;
     unsignalled_ = old_unsignalled_;
     for (size_t k = 0; k < result_.classes.size(); ++k) {
       PageClass& page_class = result_.classes[k];
-      // No interval has signals of such a class, and its false rate depends on no step.
+      // No interval has signals of this class, so its false rate is the same in every step.
       if (!page_class.seen) continue;
       classes_.weight[k] = page_class.Weight(rate_);
       const double told = page_class.recall * rate_;
@@ -347,9 +350,9 @@ class Maximisation {
     return changes;
   }
 
-  // The likelihood ratio of a change point (Hinkley 1970) at the best of the kept crawls: c ln(c/e)
-  // - c + e, for c changes since then where e were expected; if c is larger, e counts up to one
-  // more, because changes come in clusters.
+  // The log likelihood ratio of a change point (Hinkley 1970), at the best of the kept crawls. It
+  // is c ln(c/e) - c + e if there were c changes since then and e were expected. If c is larger, e
+  // is raised by up to one change, because changes come in clusters.
   RateShift FindShift() const {
     RateShift best;
     double most = kShiftGain;
@@ -377,7 +380,8 @@ class Maximisation {
     return best;
   }
 
-  // -d2/d(ln Delta)2 of an interval that ended in a change, its signals included.
+  // -d2/d(ln Delta)2 of the log likelihood of an interval that ended in a change, including its
+  // signals.
   double Information(const Interval& interval) const {
     const double own = OwnOf(interval);
     const double s = WithSignals(own, interval);
@@ -399,7 +403,7 @@ class Maximisation {
 
   void Finish() {
     double information = told_ * signalled_exposure_ * rate_;
-    double settled_exposure = unsignalled_exposure_;  // of intervals without a change
+    double settled_exposure = unsignalled_exposure_;  // exposure of intervals without a change
     for (size_t k = 0; k < result_.classes.size(); ++k) {
       const double q = classes_.precision[k];
       information -= open_signalled_ * classes_.open[k] * q * (1 - q);
@@ -424,11 +428,12 @@ class Maximisation {
     result_.shape = std::max(information + of_prior, kMinInformation);
   }
 
-  // Sets the Poisson count and exposure that stand for the data: those of the expectation, less
-  // their missing information, so that they have the score of the data. If most is missing, this
-  // extrapolates far beyond the rates of the data, so at most half counts as missing. A fading sum
-  // varies less than a count of its size: over a time in which its weights fall to w, by the factor
-  // (1 + w)/2; without this, all rates would seem alike.
+  // Sets the Poisson count and exposure that represent the data. They are the expected ones minus
+  // their missing information, so that they have the score of the data. If most information is
+  // missing, this would extrapolate far beyond the rates of the data, so at most half counts as
+  // missing. A fading sum varies less than a count of the same size: over a time in which its
+  // weights fall to w, by the factor (1 + w)/2. Without this correction, all rates would seem
+  // alike.
   void FitRatePair(double information) {
     constexpr double kLeastShare = 0.5;
     const double exposure = Exposure() - PriorDays();
@@ -441,16 +446,16 @@ class Maximisation {
     result_.changes = std::max(0.0, rate) * result_.exposure;
   }
 
-  // The weight of an interval's evidence about silent changes. If its signals explain much, a
-  // signalled change looks like a silent one: outcomes then confirm any believed recall, which
-  // would never be unlearned.
+  // The weight of an interval's evidence about silent changes. If the signals of an interval
+  // explain much, a signalled change cannot be told from a silent one. Outcomes would then confirm
+  // any believed recall, and a wrong one would never be corrected.
   double Unexplained(const Interval& interval) const {
     return std::exp(-kDoubt * WithSignals(0, interval));
   }
 
   void AddRecall(const Interval& interval) {
     const Split split = SplitOfInterval(interval);
-    double told = 0;  // changes told by the source that told most
+    double told = 0;  // changes signalled by the source that signalled most
     for (const SignalCounts::Entry& entry : interval.signals->entries()) {
       if (entry.count == 0) continue;
       result_.classes[At(entry.source_class)].truth +=
@@ -463,8 +468,8 @@ class Maximisation {
       told = std::max(told, of_source);
     }
     result_.told_changes += interval.recall_weight * told;
-    // A count and its expectation with the score and information of this interval in the logarithm
-    // of the share: next to nothing where signals explain the change.
+    // A count and its expectation that have the score and the information of this interval in the
+    // logarithm of the share. They are almost nothing if signals explain the change.
     const double own = OwnOf(interval);
     if (!(split.s < 40)) return;
     const double gain = split.s < 1e-9 ? 1 : own / std::expm1(split.s);
@@ -485,9 +490,9 @@ class Maximisation {
   Classes classes_;
   absl::InlinedVector<Interval, limits::kMaxObservations> changed_;
   absl::InlinedVector<Interval, limits::kMaxObservations> unchanged_;
-  double crawled_exposure_ = 0;  // of all intervals, for the recall
-  double even_ = 1;              // wall-clock time over operational time, of late
-  double evened_ = 1;            // variance of a count over that of a fading sum of its mean
+  double crawled_exposure_ = 0;  // exposure of all intervals, for the recall
+  double even_ = 1;              // recent wall-clock time over recent operational time
+  double evened_ = 1;  // variance of a count over the variance of a fading sum with the same mean
   double rate_ = 0;
   double told_ = 0;
   double untold_ = 1;
@@ -497,7 +502,7 @@ class Maximisation {
   double unsignalled_exposure_ = 0;
   double open_signalled_ = 1;
   double open_false_ = 1;
-  double signalled_ = 0;    // C1 of this step
+  double signalled_ = 0;    // C1 of docs/model.md, in this step
   double unsignalled_ = 0;  // C2
 };
 

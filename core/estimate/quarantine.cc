@@ -20,16 +20,16 @@ constexpr double kWalk = 0.02;
 constexpr double kSpread = 1;
 constexpr double kWorse = 2;
 constexpr double kSuspicion = 12;
-// The most that one crawl adds to the suspicion: an interval with many signals is still one
+// The most that one crawl adds to the suspicion. An interval with many signals is still only one
 // outcome.
 constexpr double kMostPerCrawl = 1.6;
 constexpr double kLongestStep = 1;
 // A shift nearer to 0 than this counts as 0.
 constexpr double kNotable = 0.5;
-// Part of the shift that is put in force.
+// The part of the shift that is applied.
 constexpr double kShare = 0.5;
 constexpr double kFade = 1 - 1.0 / 40;  // per crawl
-// The chance of an outcome is kept this far from 0 and from 1.
+// The probability of an outcome is kept this far from 0 and from 1.
 constexpr double kLeastDoubt = 1e-3;
 constexpr double kLongestShift = 12;
 constexpr std::string_view kLinePrefix = "#source ";
@@ -84,7 +84,8 @@ void Count(const SignalledInterval& interval, SourceStanding& standing) {
   }
 }
 
-// The standing of a source among the sources of its host, which are in order; inserted if missing.
+// Returns the standing of a source among the sources of its host, which are sorted. Inserts it if
+// missing.
 template <typename Sources>
 SourceStanding& StandingOf(const std::string& host, uint8_t source, Sources& sources) {
   const auto at = std::lower_bound(
@@ -187,7 +188,7 @@ std::vector<const SourceStanding*> Quarantine::All() const {
   return all;
 }
 
-// Forgets an eighth at once, so that this is rare.
+// Forgets an eighth at once, so that this happens rarely.
 void Quarantine::Forget() {
   std::vector<const SourceStanding*> all = All();
   std::sort(all.begin(), all.end(), [](const SourceStanding* a, const SourceStanding* b) {

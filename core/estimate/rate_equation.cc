@@ -20,8 +20,8 @@ double SolveRateEquation(std::span<const double> eventful, double quiet) {
   double total = 0;
   for (const double a : eventful) total += a;
   double x = std::log1p(total / quiet) * count / total;
-  // The limit is never met: from a lower bound Newton's method on a falling convex function gains
-  // at least a factor of two a step while far from the root.
+  // This limit is never reached: from a lower bound, Newton's method on a falling convex function
+  // gains at least a factor of two per step while far from the root.
   for (int step = 0; step < 100; ++step) {
     double value = -quiet;
     double slope = 0;
@@ -31,10 +31,10 @@ double SolveRateEquation(std::span<const double> eventful, double quiet) {
       slope += a * a * u * (1 + u);
     }
     const double move = value / slope;
-    // Rounding may ask for a step past zero only when x already is the root.
+    // Because of rounding, a step can point past zero, but only if x already is the root.
     if (!(x + move > 0)) return x;
     x += move;
-    // The error after a step is of the order of its square.
+    // The error after a step is of the order of the square of the step.
     if (std::abs(move) <= 1e-8 * x) return x;
   }
   return x;
@@ -44,7 +44,7 @@ double RateLogLikelihood(std::span<const double> eventful, double quiet, double 
   double value = quiet == 0 ? 0 : -x * quiet;
   for (const double a : eventful) {
     const double s = a * x;
-    // Each form where its argument is far from 1, so that the logarithm does not cancel.
+    // Each form is used where its argument is far from 1, so that the logarithm does not cancel.
     value += s < 0.7 ? std::log(-std::expm1(-s)) : std::log1p(-std::exp(-s));
   }
   return value;
@@ -81,8 +81,9 @@ RateInterval RateLikelihoodInterval(std::span<const double> eventful, double qui
 
 double LikelihoodDrop(double delta) {
   CHECK(delta > 0 && delta < 1, "delta {} is not between 0 and 1", delta);
-  // P(|N(0,1)| > z) = erfc(z / sqrt 2) = delta; with y = z / sqrt 2 the drop z^2 / 2 is y^2. ln
-  // erfc is concave and nearly a parabola, so Newton on it converges from anywhere in the bracket.
+  // P(|N(0,1)| > z) = erfc(z / sqrt 2) = delta. With y = z / sqrt 2, the drop z^2 / 2 is y^2. ln
+  // erfc is concave and nearly a parabola, so Newton's method on it converges from anywhere in the
+  // bracket.
   const auto f = [delta](double y) {
     const double tail = std::erfc(y);
     const double slope = std::exp(-y * y) * 1.1283791670955126 / tail;
@@ -99,7 +100,7 @@ RateInterval PoissonLikelihoodInterval(double events, double exposure, double dr
     interval.high = drop / exposure;
     return interval;
   }
-  // With x = events/exposure e^t the log-likelihood falls by events (e^t - 1 - t).
+  // With x = events/exposure e^t, the log-likelihood falls by events (e^t - 1 - t).
   const double level = drop / events;
   const auto excess = [level](double t) { return std::expm1(t) - t - level; };
   const double scale = std::sqrt(2 * level);

@@ -17,7 +17,7 @@ void RateSamples::Keep(const Kept& sample) {
 }
 
 void RateSamples::Add(PageNumber page, const RateSample& sample) {
-  // The first number of a seed is a bijection of it: two pages never have one hash.
+  // The first number of a generator is a bijection of its seed, so no two pages have the same hash.
   Keep({.hash = Random(page.value()).Next(),
         .changes = static_cast<float>(sample.changes),
         .exposure = static_cast<float>(sample.exposure)});

@@ -21,7 +21,7 @@ PlacedSignal SignalWindows::Place(std::string_view host, uint8_t source, uint64_
   staged.last_ = now;
   if (window.signals == 0 || now - window.begin >= length_) window = {.begin = now};
   ++window.signals;
-  // Fewer than three signals make no burst, so the poll stands as given.
+  // Fewer than three signals make no burst, so the given poll is kept.
   const uint64_t burst = key ^ static_cast<uint64_t>(window.begin.micros());
   return {SourceClass(source, BurstClassOf(window.signals)), window.signals < 3 ? poll : burst};
 }

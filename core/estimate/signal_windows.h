@@ -1,6 +1,7 @@
 // Groups signals that come one by one but belong together. A content delivery network or IndexNow
-// reports a mass edit page by page, so no message shows the number of pages. All signals of a
-// source for a host within a few hours count as one burst, like those of one poll of a sitemap.
+// reports a mass edit page by page, so no single message shows the number of pages. Therefore all
+// signals of a source for a host within a few hours count as one burst, like those of one poll of a
+// sitemap.
 #ifndef FRESHET_CORE_ESTIMATE_SIGNAL_WINDOWS_H_
 #define FRESHET_CORE_ESTIMATE_SIGNAL_WINDOWS_H_
 
@@ -13,15 +14,16 @@
 
 namespace freshet {
 
-// The class of a signal, and the key of its burst (0 = it came alone). Value type,
-// thread-compatible.
+// The class of a signal, and the key of its burst (0 = it came alone).
+// Value type, thread-compatible.
 struct PlacedSignal {
   SourceClass source_class;
   uint64_t burst = 0;
 };
 
-// Bounded: limits::kMaxSignalWindows (host, source) pairs at a time; past that all are forgotten,
-// and the next signals start new windows. Nothing is stored: a restart forgets all windows too.
+// Bounded: at most limits::kMaxSignalWindows (host, source) pairs at a time. If there are more, the
+// pairs whose window has ended are forgotten or, if that is not enough, all pairs. The next signals
+// then start new windows. Nothing is stored, so a restart forgets all windows, too.
 // Owner thread only.
 class SignalWindows {
  private:
@@ -31,7 +33,8 @@ class SignalWindows {
   };
 
  public:
-  // Windows as a batch of signals leaves them. Install takes it over; dropped, it leaves no trace.
+  // The windows after a batch of signals. Install makes them current. A dropped batch leaves no
+  // trace.
   class Staged {
     friend class SignalWindows;
     absl::flat_hash_map<uint64_t, Window> windows_;
@@ -41,9 +44,10 @@ class SignalWindows {
   // A window ends this long after its first signal: a quarter of `day`.
   explicit SignalWindows(Duration day) : length_(Duration::Micros(day.micros() / 4)) {}
 
-  // Places a signal of `source` about a page of `host`, which came at `now` with the poll `poll` (0
-  // = none) of `pages` pages of the host. Polls of three pages and more have their own class;
-  // smaller ones get the class of all signals in their window so far, this one included.
+  // Places a signal of `source` about a page of `host`. The signal came at `now` with the poll
+  // `poll` (0 = none), which named `pages` pages of the host. A poll of three pages or more has its
+  // own class. For smaller polls, the class follows from the number of all signals in their window
+  // so far, including this one.
   [[nodiscard]] PlacedSignal Place(std::string_view host, uint8_t source, uint64_t poll,
                                    uint32_t pages, Instant now, Staged& staged) const;
   void Install(const Staged& staged);

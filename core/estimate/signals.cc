@@ -9,7 +9,7 @@
 namespace freshet {
 namespace {
 
-// g_k, the rate of changes that a source signals.
+// g_k: the rate of changes that a source signals.
 double SignalledRate(double signal_rate, double signal_weight) {
   return signal_rate > 0 ? signal_rate * -std::expm1(-signal_weight) : 0;
 }
@@ -34,7 +34,8 @@ double ChangeRate(double unsignalled_rate, std::span<const double> signal_rates,
   }
   if (active <= 1 || !std::isfinite(sum)) return sum;
   if (unsignalled_rate == 0) return largest;
-  // ln(Delta) + sum ln(1 - g_k/Delta) - ln(alpha) rises from -infinity at the largest g.
+  // ln(Delta) + sum ln(1 - g_k/Delta) - ln(alpha), as a function of Delta, rises from -infinity at
+  // the largest g.
   const auto f = [&](double rate) {
     ValueAndSlope at{std::log(rate / unsignalled_rate), 1 / rate};
     for (size_t k = 0; k < signal_rates.size(); ++k) {

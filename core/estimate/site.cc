@@ -21,7 +21,7 @@ constexpr std::string_view kSlotPrefix = "#slot ";
 
 absl::string_view Text(std::string_view text) { return {text.data(), text.size()}; }
 
-// Reads exactly the numbers of `out`, all finite and >= 0.
+// Reads exactly the numbers of `out`. All must be finite and >= 0.
 bool ParseDoubles(std::string_view text, char separator, std::span<double> out) {
   const char* at = text.data();
   const char* const end = at + text.size();

@@ -1,15 +1,15 @@
 // The model of a site: the spread of its pages' change rates, the recall and the false signals of
-// each source, and the clustering of events. Most real pages are seen a few times only, so nearly
-// all knowledge about a page comes from here (docs/model.md, "The default estimator").
+// each source, and the clustering of events. Most real pages are seen only a few times, so nearly
+// all knowledge about a page comes from this model (docs/model.md, "The default estimator").
 //
 // The method is parametric empirical Bayes (Robbins 1956; Efron and Morris 1973; for this
 // Gamma-Poisson form Gelman et al., "Bayesian Data Analysis", section 2.7). A page has a change
-// rate Delta and, for each class k of signals, a rate of false ones nu_k. Both are drawn from gamma
-// distributions of its site; the recall lambda_k is the site's. Precision is not pooled: it is
-// lambda_k Delta/(lambda_k Delta + nu_k), which differs from page to page by factors of a hundred
-// where a source signals all pages alike.
+// rate Delta and, for each class k of signals, a rate nu_k of false signals. Both are drawn from
+// gamma distributions that belong to the site. The recall lambda_k is the same for all pages of the
+// site. Precision is not pooled. It is lambda_k Delta/(lambda_k Delta + nu_k), which differs
+// between pages by factors of a hundred if a source signals all pages alike.
 //
-// Times are in operational days, rates per such day.
+// Times are in operational days, and rates are per operational day.
 #ifndef FRESHET_CORE_ESTIMATE_SITE_H_
 #define FRESHET_CORE_ESTIMATE_SITE_H_
 
@@ -27,7 +27,8 @@
 
 namespace freshet {
 
-// Gamma distribution of a rate over pages. Value type, thread-compatible. Both finite, > 0.
+// The gamma distribution of a rate over pages. Both numbers are finite and > 0.
+// Value type, thread-compatible.
 struct RatePrior {
   double mean = 0.002;
   double shape = 0.5;
@@ -37,14 +38,15 @@ struct RatePrior {
 struct ClassModel {
   SourceClass source_class;
   double recall = 0.15;                    // lambda_k, in [0, 1)
-  RatePrior false_rate = {.mean = 0.001};  // nu_k over pages
-  // The evidence, fading: signals in crawled intervals, and the number believed true.
+  RatePrior false_rate = {.mean = 0.001};  // distribution of nu_k over pages
+  // Fading evidence: signals in crawled intervals, and how many of them are believed true.
   double signals = 0;
   double truth = 0;
 };
 
-// The share of changes that no class of `classes` reports: classes of one source share its changes,
-// sources report independently. In [kMinUnsignalled, 1]: a page must never seem to need no crawl.
+// The share of changes that no class of `classes` reports. At most one class of a source reports
+// each change, and sources report independently. The share is in [kMinUnsignalled, 1], because a
+// page must never seem to need no crawl.
 inline constexpr double kMinUnsignalled = 0.001;
 [[nodiscard]] double UnsignalledShare(std::span<const ClassModel> classes);
 
@@ -52,14 +54,14 @@ inline constexpr double kMinUnsignalled = 0.001;
 class SiteModel {
  public:
   SiteModel() = default;
-  // `classes` in order of source_class, each once.
+  // `classes` must be in order of source_class, each once.
   SiteModel(const RatePrior& prior, const AgeCurve& curve, const LifeModel& life,
             std::vector<ClassModel> classes);
 
   [[nodiscard]] const RatePrior& prior() const { return prior_; }
   [[nodiscard]] const AgeCurve& curve() const { return curve_; }
   [[nodiscard]] const LifeModel& life() const { return life_; }
-  // The model of every class that has signalled pages of the site.
+  // The models of all classes that have signalled pages of the site.
   [[nodiscard]] std::span<const ClassModel> classes() const { return classes_; }
   // nullptr = the class never signalled the site.
   [[nodiscard]] const ClassModel* Find(SourceClass source_class) const;
@@ -67,7 +69,7 @@ class SiteModel {
   [[nodiscard]] double unsignalled() const { return unsignalled_; }
   // Bytes on the heap.
   [[nodiscard]] size_t Bytes() const { return classes_.capacity() * sizeof(ClassModel); }
-  // Sum of the recalls: signals that stand for a change, per change.
+  // The sum of the recalls: the number of true signals per change.
   [[nodiscard]] double told() const { return told_; }
 
  private:
@@ -79,13 +81,14 @@ class SiteModel {
   double told_ = 0;
 };
 
-// Whether pages must be estimated again by `is`, because their rates under `was` may be off by more
-// than rates are uncertain anyway: any number of the model differs by 2%. The rate of a page moves
-// by at most a few times the share by which a number of its site does.
+// Returns true if pages that were estimated by the model `was` must be estimated again by the model
+// `is`: some number of the models differs by more than 2%. Smaller differences matter less than the
+// uncertainty of rates, because the rate of a page moves by at most a few times the relative change
+// of a number of its site.
 [[nodiscard]] bool MovedNotably(const SiteModel& was, const SiteModel& is);
 
-// Fading counts of the events and crawls of a site, from which its curve and its life are learned.
-// Value type, thread-compatible.
+// Fading counts of the events and crawls of a site, from which its age curve and its life model are
+// learned. Value type, thread-compatible.
 struct SiteCounts {
   AgeCounts ages;
   LifeCounts lives;
@@ -100,14 +103,15 @@ struct SiteCounts {
   }
 };
 
-// Writes a model and its counts as one line of text without a line end, and reads it back. `host`
-// is empty for the model of all. InvalidArgument, and nothing changed, for other text.
+// SerialiseSite writes a model and its counts as one line of text without a line end, and ParseSite
+// reads it. `host` is empty for the model of all hosts. For other text, ParseSite returns
+// InvalidArgument and changes nothing.
 [[nodiscard]] std::string SerialiseSite(const std::string& host, const SiteModel& site,
                                         const SiteCounts& counts);
 [[nodiscard]] Status ParseSite(std::string_view line, std::string* host, SiteModel* site,
                                SiteCounts* counts);
 
-// Writes and reads the counts of a slot; a slot line never reads as a site line.
+// These write and read the counts of a slot. A slot line is never a valid site line.
 [[nodiscard]] std::string SerialiseSlot(Slot slot, const SiteCounts& counts);
 [[nodiscard]] bool IsSlotLine(std::string_view line);
 [[nodiscard]] Status ParseSlot(std::string_view line, Slot* slot, SiteCounts* counts);

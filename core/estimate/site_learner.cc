@@ -13,45 +13,47 @@
 namespace freshet {
 namespace {
 
-// Strength of the model of all hosts as prior of one host: changes (recall), false signals, and
-// pages of exactly the mean rate.
+// The weight of the model of all hosts as the prior of one host: changes (recall and silent share),
+// false signals, and pages with exactly the mean rate.
 constexpr double kHostChanges = 10;
 constexpr double kHostUntold = 5;
 constexpr double kHostFalseSignals = 2;
 constexpr double kHostPages = 4;
-// Strength of the defaults where nothing is known at all: changes, false signals in days.
+// The weight of the defaults, which apply if nothing is known: changes, and false signals in a
+// number of days.
 constexpr double kDefaultChanges = 3;
 constexpr double kDefaultTold = 0.5;
 constexpr double kDefaultUntold = 0.35;
 constexpr double kDefaultUntoldShare = 0.85;
 constexpr double kDefaultFalseSignals = 0.05;
 constexpr double kDefaultDays = 50;
-// If nearly all signals of a class are false, crawls tell little about the true ones, and a
-// believed recall of 0 makes every signal false: expectation-maximisation would stay there for
-// ever. So a source keeps this recall, divided among its classes like its signals, as long as the
-// odds of one being true stay below kLeastOdds.
+// If nearly all signals of a class are false, crawls tell little about the true ones. A believed
+// recall of 0 would make every signal false, and expectation-maximisation would stay there for
+// ever. A source therefore keeps the recall kLeastRecall, divided among its classes in proportion
+// to their signals, as long as the odds that a signal is true stay below kLeastOdds.
 constexpr double kLeastRecall = 0.3;
 constexpr double kLeastOdds = 0.05;
-// A host of fewer pages has the shape of the rates of all.
+// A host with fewer pages uses the shape of the rates of all hosts.
 constexpr uint64_t kMinPagesForShape = 200;
 
 constexpr double kMinShape = 0.05;
-// Rates of real pages are spread at least this much; fading and missing evidence make the
-// likelihood see less. docs/experiments.md measures the gain.
+// The rates of real pages spread at least this much. The likelihood sees less spread, because
+// evidence fades or is missing. docs/experiments.md measures the gain.
 constexpr double kMaxSiteShape = 1;
 constexpr double kMinFalseShape = 0.2;
 constexpr double kMaxFalseShape = 3;
 constexpr double kMinMean = 1e-7;
 constexpr double kMaxMean = 1e4;
 
-// ln Gamma(a + c) - ln Gamma(a). lgamma_r, because lgamma writes a global.
+// ln Gamma(a + c) - ln Gamma(a). Uses lgamma_r, because lgamma writes a global variable.
 double LogRising(double a, double c) {
   int sign = 0;
   return lgamma_r(a + c, &sign) - lgamma_r(a, &sign);
 }
 
-// The mean that solves sum_i a (c_i - x_i m)/(a + x_i m) = 0, by Newton in ln m; the function falls
-// monotonically in m. `pages` of exactly `start` count as well.
+// The mean m that solves sum_i a (c_i - x_i m)/(a + x_i m) = 0, where a is the shape. Uses Newton's
+// method in ln m; the function falls monotonically in m. Adds `pages` pages with exactly the mean
+// `start`.
 double BestMean(const std::vector<RateSample>& samples, double shape, double start,
                 double pages = 0) {
   double log_mean = std::log(start);
@@ -84,7 +86,7 @@ double LogLikelihood(const std::vector<RateSample>& samples, double shape, doubl
   return sum;
 }
 
-// The shape of a gamma distribution of that ratio of mean and geometric mean, `y` = ln of it:
+// The shape of a gamma distribution, given `y` = ln of the ratio of its mean to its geometric mean:
 // Minka's first approximation of the likelihood equation, within 1.5%.
 double ShapeFromLogs(double y) {
   return (3 - y + std::sqrt((y - 3) * (y - 3) + 24 * y)) / (12 * y);
@@ -105,7 +107,7 @@ void LeaveRecalls(const RatePrior& prior, std::vector<ClassModel>& classes) {
 
 RatePrior FitRatePrior(const std::vector<RateSample>& samples, const RatePrior& base,
                        double max_shape) {
-  // One page of average exposure that showed what the base expects keeps every sum above zero.
+  // One page of average exposure with the changes that `base` expects keeps every sum above zero.
   std::vector<RateSample> used;
   used.reserve(samples.size() + 1);
   double exposure = 0;

@@ -1,10 +1,10 @@
 // Learns the model of a site from its pages in one epoch.
 //
-// Partial pooling over the tree defaults -> all hosts -> host -> page (Gelman and Hill 2006): the
-// model of a host is drawn to that of all hosts, with the weight of some ten changes; the model of
-// all hosts for a class of signals to defaults, with the weight of three. So a host of one page has
-// nearly the model of all, a host of ten thousand pages nearly its own, and nothing needs tuning
-// between.
+// Partial pooling over the tree defaults -> all hosts -> host -> page (Gelman and Hill 2006). The
+// model of a host is drawn towards that of all hosts, with the weight of about ten changes. The
+// model of all hosts for a class of signals is drawn towards the defaults, with the weight of three
+// changes. A host with one page therefore has nearly the model of all hosts, and a host with ten
+// thousand pages nearly its own model. Nothing in between needs tuning.
 #ifndef FRESHET_CORE_ESTIMATE_SITE_LEARNER_H_
 #define FRESHET_CORE_ESTIMATE_SITE_LEARNER_H_
 
@@ -20,21 +20,22 @@
 
 namespace freshet {
 
-inline constexpr double kMaxShape = 50;  // beyond, rates are all but equal
+inline constexpr double kMaxShape = 50;  // above this, rates are almost equal
 // The gamma prior that maximises the negative binomial likelihood
 //   sum_i ln [Gamma(a + c_i)/Gamma(a) (b/(b + x_i))^a (x_i/(b + x_i))^c_i],  a = shape, b = a/mean,
-// with the weak information of one page of `base` added to both moments. Samples without exposure
-// count nothing; without any other, or any change, the mean falls towards zero as it should.
-// The shape is at most `max_shape`. O(samples), about 100 evaluations each.
+// plus the weak information of one page with the rate of `base`. Samples without exposure are
+// ignored. If no sample has exposure, the result is `base`. If no sample has a change, the mean
+// falls towards zero, as it should. The shape is at most `max_shape`. O(samples), with about 100
+// evaluations per sample.
 [[nodiscard]] RatePrior FitRatePrior(const std::vector<RateSample>& samples, const RatePrior& base,
                                      double max_shape = kMaxShape);
-// FitRatePrior with the shape of `base`, and with `pages` pages of exactly the mean of `base`
-// added.
+// FitRatePrior with the shape of `base`, and with `pages` added pages that have exactly the mean of
+// `base`.
 [[nodiscard]] RatePrior FitRateMean(const std::vector<RateSample>& samples, const RatePrior& base,
                                     double pages);
 
-// Sums over the pages of one site in one epoch. Value type, thread-compatible. Bounded: keeps a
-// sample of at most `max_samples` pages for the rate prior.
+// Sums over the pages of one site in one epoch. Bounded: keeps a sample of at most `max_samples`
+// pages for the rate prior. Value type, thread-compatible.
 class SiteLearner {
  public:
   // Sums over all classes together.
@@ -56,12 +57,13 @@ class SiteLearner {
     // Over the hosts that use the class:
     double changes = 0;
     double false_exposure = 0;
-    // Mean and mean logarithm of the pages' false rates, as multiples of their site's mean.
+    // The number of pages, and the sums of their false rates, as multiples of their site's mean,
+    // and of the logarithms of these multiples.
     double pages = 0;
     double ratio = 0;
     double log_ratio = 0;
-    bool seen = false;  // the class has signalled a page, now or lately
-    // Digamma of the shape that pages without signals of the class have in common, for speed.
+    bool seen = false;  // the class has signalled a page, recently at least
+    // Cache: the digamma of the shape that all pages without signals of the class share.
     double unseen_shape = 0;
     double unseen_digamma = 0;
 
@@ -70,14 +72,15 @@ class SiteLearner {
 
   explicit SiteLearner(size_t max_samples) : samples_(max_samples) {}
 
-  // Drops all sums, and keeps the memory of samples for the next epoch: freeing it for thousands of
-  // sites takes a while.
+  // Removes all sums, but keeps the memory of samples for the next epoch, because freeing it for
+  // thousands of sites takes long.
   void Clear();
-  // Adds a page. Pages of known rate or with complete signals teach the rest of the model.
+  // Adds a page. A page with a known rate or complete signals teaches only the rest of the model.
   void Add(const PagePosterior& page, PageNumber number);
-  // Adds the sums of a whole host to these sums of several hosts.
+  // Adds the sums of a whole host to these sums over several hosts.
   void AddHost(const SiteLearner& host);
-  // Adds the sums of several hosts. Neither this nor AddHost adds samples: EpochSums has its own.
+  // Adds the sums over several hosts. Neither AddSums nor AddHost adds samples, because EpochSums
+  // has its own.
   void AddSums(const SiteLearner& hosts);
   void AddSums(const PageSums& hosts) { sums_.Add(hosts); }
   void AddSums(const ClassSums& hosts) { SumsOf(hosts.source_class).Add(hosts); }
@@ -91,8 +94,8 @@ class SiteLearner {
   [[nodiscard]] size_t Bytes() const {
     return classes_.capacity() * sizeof(ClassSums) + samples_.Bytes();
   }
-  // FitAll: the model of all hosts, from the sums of all. FitHost: the model of one host, from its
-  // sums.
+  // FitAll: the model of all hosts, from the sums over all hosts. FitHost: the model of one host,
+  // from its own sums.
   [[nodiscard]] SiteModel FitAll(const std::vector<RateSample>& samples, const AgeCurve& curve,
                                  const LifeModel& life = {}) const;
   [[nodiscard]] SiteModel FitHost(const SiteModel& all, const AgeCurve& curve,
@@ -100,12 +103,12 @@ class SiteLearner {
 
  private:
   ClassSums& SumsOf(SourceClass source_class);
-  // Changes in crawled intervals; `untold` is the share that no source signals.
+  // The number of changes in crawled intervals. `untold` is the share that no source signals.
   [[nodiscard]] double Changes(double untold) const { return sums_.told + untold * sums_.expected; }
-  // The silent share, drawn to `base` with the weight of `strength` changes.
+  // The silent share, drawn towards `base` with the weight of `strength` changes.
   [[nodiscard]] double Untold(double base, double strength) const;
 
-  std::vector<ClassSums> classes_;  // in order of class
+  std::vector<ClassSums> classes_;  // sorted by class
   PageSums sums_;
   RateSamples samples_;
 };

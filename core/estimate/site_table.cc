@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kModelHeader = "freshet-site-models 2";
 constexpr std::string_view kOldModelHeader = "freshet-site-models 1";
 constexpr size_t kMaxSamplesOfHost = 256;
-// A seat changes hands only for evidence higher by this factor.
+// A seat changes hands only if the new host's evidence is higher by this factor.
 constexpr double kMargin = 1.25;
 
 }  // namespace
@@ -62,7 +62,7 @@ size_t SiteTable::Bytes() const {
                  slot_learners_.capacity() * sizeof(*slot_learners_.begin()) +
                  numbers_.capacity() * sizeof(*numbers_.begin());
   for (const Site& site : sites_) {
-    // The name is kept twice.
+    // The name is stored twice.
     bytes += 2 * site.host.capacity() + site.learner.Bytes() + site.model.Bytes();
   }
   for (const auto& [slot, learner] : slot_learners_) bytes += learner.Bytes();
@@ -210,7 +210,8 @@ void SiteTable::Finish(LearnedSites learned, double fade) {
 
 std::string SiteTable::Serialise() const { return Serialise(nullptr, CountsNow()); }
 
-// Writes one line a site, the model of all first, then one a slot. Numbers of sites are not kept.
+// Writes one line per site, the model of all hosts first, then one line per slot. The numbers of
+// sites are not stored.
 std::string SiteTable::Serialise(const LearnedSites* learned, const Counts& counts) const {
   struct Line {
     const std::string* host;
@@ -241,8 +242,8 @@ std::string SiteTable::Serialise(const LearnedSites* learned, const Counts& coun
 Status SiteTable::Restore(std::string_view text) {
   const std::vector<std::string> lines =
       absl::StrSplit(absl::string_view(text.data(), text.size()), '\n', absl::SkipEmpty());
-  // Old models with pooled precisions are useless here: the first epoch learns again from the
-  // stored pages.
+  // Old models with pooled precisions are useless here. The first epoch learns from the stored
+  // pages instead.
   if (!lines.empty() && lines[0] == kOldModelHeader) return absl::OkStatus();
   if (lines.size() < 2 || lines[0] != kModelHeader) {
     return InvalidArgument(

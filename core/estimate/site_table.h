@@ -1,4 +1,4 @@
-// The site models of a shard: one for all, and one for each host that has earned a seat.
+// The site models of a shard: one for all hosts, and one for each host that has a seat.
 #ifndef FRESHET_CORE_ESTIMATE_SITE_TABLE_H_
 #define FRESHET_CORE_ESTIMATE_SITE_TABLE_H_
 
@@ -23,17 +23,19 @@
 
 namespace freshet {
 
-// Holds the models by number: 0 stands for all hosts together and is the model of hosts without a
-// seat. A number keeps its meaning for pages that were not estimated again since; a number that
-// lost its host stands for all until it is reassigned.
+// Holds the models by number. Number 0 stands for all hosts together, and is the model of hosts
+// without a seat. For pages that have not been estimated again since, a number keeps its meaning. A
+// number that has lost its host stands for all hosts until it is reassigned.
 //
-// Seats are limited (limits::kMaxSiteModels) and go to the hosts with most evidence (crawls and
-// pages), in any order of arrival: the heavy hitters' algorithm of Misra and Gries (1982) with
-// weights counts hosts without a seat, in as much memory again.
+// A seat is room for the model of one host. Seats are limited (limits::kMaxSiteModels), and go to
+// the hosts with the most evidence (crawls and pages), in whatever order hosts arrive. Hosts
+// without a seat are counted by the heavy hitters' algorithm of Misra and Gries (1982) with
+// weights, which takes as much memory again.
 //
-// Models do not depend on the division of hosts among shards, to the last bit, as long as no shard
-// has more hosts than seats; numbers of sites do. Past that, hosts without a seat take the model of
-// all; with more shards there are fewer such hosts.
+// As long as no shard has more hosts than seats, models are identical to the last bit for every
+// division of hosts among shards; the numbers of sites are not. If there are more hosts, those
+// without a seat use the model of all hosts. The more shards there are, the fewer such hosts
+// remain.
 //
 // Owner thread only, except where a comment says otherwise.
 class SiteTable {
@@ -44,42 +46,46 @@ class SiteTable {
   [[nodiscard]] const SiteModel& model(uint16_t number) const {
     return sites_[Known(number)].model;
   }
-  // The counts that events and epochs fill: of a site, or of the pages of a slot whose hosts have
-  // no seat.
+  // The counts that events and epochs fill: those of a site or, for pages whose hosts have no seat,
+  // those of their slot.
   [[nodiscard]] SiteCounts& counts(uint16_t number, PageNumber page) {
     const size_t known = Known(number);
     return sites_[known].host.empty() ? slot_counts_[SlotOf(page)] : sites_[known].counts;
   }
-  // Numbers are below this. The host of a number: empty = it stands for all hosts.
+  // number_limit: all numbers are below this. host: the host of a number; empty = the number stands
+  // for all hosts.
   [[nodiscard]] size_t number_limit() const { return sites_.size(); }
   [[nodiscard]] const std::string& host(uint16_t number) const { return sites_[number].host; }
   [[nodiscard]] size_t size() const { return numbers_.size() + 1; }
-  // Bytes of memory, about. O(sites).
+  // Approximate memory in bytes. O(sites).
   [[nodiscard]] size_t Bytes() const;
 
-  // An epoch: Begin, Collect every page, EndCollecting, Learn, Finish. A second Begin drops an
-  // unfinished one.
+  // An epoch: call Begin, Collect for every page, EndCollecting, Learn and Finish. A second Begin
+  // drops an unfinished epoch.
   void Begin();
-  // Collects a page, and returns the number of its site, which the host may have got just now.
+  // Collects a page, and returns the number of its site. A host without a seat can get one in this
+  // call.
   uint16_t Collect(const std::string& host, PageNumber number, const PagePosterior& page);
   void EndCollecting();
-  // Whether the models come from a finished epoch, of this run or before; else they are defaults.
+  // Returns true if the models come from a finished epoch, of this run or an earlier one. Otherwise
+  // they are defaults.
   [[nodiscard]] bool learned() const { return learned_; }
 
-  // These two take long. Between EndCollecting and Finish they may run on another thread while the
-  // owner may call all but Begin, Collect and Restore.
+  // Sums and Learn take long. Between EndCollecting and Finish they may run on another thread.
+  // Meanwhile the owner may call all functions but Begin, Collect and Restore.
   //
-  // The collected sums, for Learn of this table and of the other shards.
+  // Sums returns the collected sums, for Learn of this table and of the other shards.
   [[nodiscard]] EpochSums Sums() const;
-  // Learns the models of this shard's hosts and of all, from the sums `all`; the counts fade by
-  // `fade` in (0, 1]. Breaks off once `stop` is set; the result is then useless.
+  // Learns the models of this shard's hosts and of all hosts, from the sums `all`. The counts are
+  // multiplied by `fade` in (0, 1]. Stops early once `stop` is set; the result is then useless.
   [[nodiscard]] LearnedSites Learn(const EpochSums& all, double fade,
                                    const std::atomic<bool>& stop) const;
   // Makes the learned models current. O(sites).
   void Finish(LearnedSites learned, double fade);
 
   [[nodiscard]] std::string Serialise() const;
-  // Ignores text of the version before. InvalidArgument, and nothing changed, for other text.
+  // Ignores text of the previous version. For other text, returns InvalidArgument and changes
+  // nothing.
   [[nodiscard]] Status Restore(std::string_view text);
 
  private:
@@ -101,14 +107,14 @@ class SiteTable {
   // 0 = no seat is left.
   uint16_t GiveSeat(const std::string& host);
   void TakeSeat(uint16_t number);
-  // The numbers of sites with a host, in order of the host.
+  // The numbers of sites with a host, sorted by host.
   [[nodiscard]] std::vector<uint16_t> NumbersByName() const;
   void CountSeatless(const std::string& host, double evidence);
-  // Chooses seats to vacate: of hosts without pages, and of hosts with least evidence in favour of
-  // seatless hosts with more.
+  // Chooses seats to vacate: those of hosts without pages, and those of hosts with the least
+  // evidence if seatless hosts have more.
   [[nodiscard]] std::vector<std::pair<uint16_t, std::string>> Vacate() const;
   [[nodiscard]] Counts CountsNow() const;
-  // Writes the table with `learned` (null = the current models) and `counts`.
+  // Writes the table with `learned` (nullptr = the current models) and `counts`.
   [[nodiscard]] std::string Serialise(const LearnedSites* learned, const Counts& counts) const;
 
   std::vector<Site> sites_;

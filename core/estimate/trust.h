@@ -12,10 +12,10 @@
 
 namespace freshet {
 
-// The proven worth of the signals of one (source, burst class).
+// How reliable the signals of one (source, burst class) have been.
 struct SourceTrust {
   SourceClass source_class;
-  double signals = 0;        // effective number counted, after fading
+  double signals = 0;        // effective number of signals, after fading
   double truth = 0;          // number of true signals among them
   double precision = 0;      // probability that a signal stands for a change
   double precision_low = 0;  // 95% interval
@@ -23,12 +23,12 @@ struct SourceTrust {
   double recall = 0;  // share of all changes that this class signals
 };
 
-// The proven worth of the signals of a source at one host, over all burst classes, and in the last
-// few dozen crawls. A host without its own model has only `lately`.
+// How reliable the signals of a source have been at one host: over all burst classes, and in the
+// last few dozen crawls. A host without its own model has only `lately`.
 struct HostTrust {
   std::string host;
   uint8_t source = 0;
-  double signals = 0;  // effective number counted, after fading
+  double signals = 0;  // effective number of signals, after fading
   double precision = 0;
   double precision_low = 0;
   double precision_high = 0;
@@ -39,7 +39,8 @@ struct HostTrust {
 // Sources by index.
 using SourceSet = std::bitset<limits::kMaxSources>;
 
-// Orders worse ones first: in quarantine, then by the upper end of the precision, host and source.
+// Returns true if `a` is worse. Pairs in quarantine are worse than others; then the upper end of
+// the precision decides, then host and source.
 [[nodiscard]] bool IsWorse(const HostTrust& a, const HostTrust& b);
 
 }  // namespace freshet
