@@ -1,4 +1,4 @@
-// ASCII characters, in any locale. All functions are thread-safe.
+// Functions on ASCII characters that do not depend on the locale. All functions are thread-safe.
 #ifndef FRESHET_CORE_BASE_ASCII_H_
 #define FRESHET_CORE_BASE_ASCII_H_
 
@@ -20,7 +20,7 @@ constexpr int HexValue(char c) {
   return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-// The byte that the percent escape at `text[i]` stands for; nullopt where none starts there.
+// Returns the byte that the percent escape at `text[i]` encodes; nullopt if no escape starts there.
 constexpr std::optional<char> EscapedByte(std::string_view text, size_t i) {
   if (i + 2 >= text.size() || text[i] != '%') return std::nullopt;
   const int high = HexValue(text[i + 1]);

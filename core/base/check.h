@@ -1,9 +1,9 @@
 // Assertions for programmer errors. Input from outside (a request, a file, the clock) is never
 // checked here: it gets an absl::Status.
 //
-// CHECK stays on in every build: a shard that continues after its own invariant is broken would
-// write wrong state to disk. DCHECK is for conditions too costly to test on a hot path; release
-// drops it.
+// CHECK is active in every build: a shard that continued with a broken invariant would write wrong
+// state to disk. DCHECK is for conditions that are too expensive to test on a hot path. Release
+// builds drop it.
 #ifndef FRESHET_CORE_BASE_CHECK_H_
 #define FRESHET_CORE_BASE_CHECK_H_
 

@@ -1,4 +1,4 @@
-// Counts with their nouns in the right number, for messages.
+// Formats counts with singular or plural nouns, for messages.
 #ifndef FRESHET_CORE_BASE_COUNTED_H_
 #define FRESHET_CORE_BASE_COUNTED_H_
 
@@ -10,7 +10,7 @@
 
 namespace freshet {
 
-// "1 page", "2 pages"; `many` where the plural has another ending. Thread-safe.
+// Returns "1 page" or "2 pages". `many` is the plural; empty = `one` with an "s". Thread-safe.
 [[nodiscard]] inline std::string Counted(uint64_t count, std::string_view one,
                                          std::string_view many = {}) {
   if (count == 1) return fmt::format("1 {}", one);

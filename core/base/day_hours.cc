@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kMinute = 60'000'000;  // microseconds
 constexpr int64_t kDayMicros = DayHours::kDay * kMinute;
 constexpr int kMaxOffset = 14 * 60;
-// A longer text is not repeated in an error.
+// Error messages show only this many bytes of the text.
 constexpr size_t kMaxText = 32;
 
 std::optional<int> Digits(std::string_view text) {
@@ -25,7 +25,7 @@ std::optional<int> Digits(std::string_view text) {
   return number;
 }
 
-// The minutes of "HH:MM", at most `most`.
+// Parses "HH:MM" as minutes, `most` at most.
 std::optional<int> ParseMinutes(std::string_view text, int most) {
   if (text.size() != 5 || text[2] != ':') return std::nullopt;
   const std::optional<int> hours = Digits(text.substr(0, 2));
@@ -35,7 +35,7 @@ std::optional<int> ParseMinutes(std::string_view text, int most) {
   return sum <= most ? std::optional(sum) : std::nullopt;
 }
 
-// The offset after the hours, in minutes: nothing and "Z" are UTC.
+// Parses the UTC offset after the hours and returns it in minutes. An empty text and "Z" mean UTC.
 std::optional<int> ParseOffset(std::string_view text) {
   if (text.empty() || text == "Z") return 0;
   if (text[0] != '+' && text[0] != '-') return std::nullopt;
@@ -53,7 +53,8 @@ std::string MinutesText(int minutes) {
 Instant DayHours::NextOpen(Instant at) const {
   DCHECK(Validate(*this).ok());
   if (always() || at.infinite()) return at;
-  // Microseconds since midnight of the window's own clock, also before 1970.
+  // Microseconds since midnight on the window's clock. The remainder is negative for times before
+  // 1970.
   int64_t time = (at.micros() % kDayMicros + offset * kMinute) % kDayMicros;
   if (time < 0) time += kDayMicros;
   const int64_t begin = from * kMinute;
@@ -84,7 +85,7 @@ StatusOr<DayHours> ParseDayHours(std::string_view text) {
     const std::optional<int> until = ParseMinutes(text.substr(6, 5), DayHours::kDay);
     const std::optional<int> offset = ParseOffset(text.substr(11));
     if (from && until && offset && from != until) {
-      // Midnight ends the day that it follows.
+      // An `until` of 00:00 means midnight at the end of the day.
       const int end = *until == 0 ? DayHours::kDay : *until;
       const DayHours hours = {.from = static_cast<uint16_t>(*from),
                               .until = static_cast<uint16_t>(end),

@@ -1,4 +1,4 @@
-// Durations in messages.
+// Formats durations for messages.
 #ifndef FRESHET_CORE_BASE_DURATION_TEXT_H_
 #define FRESHET_CORE_BASE_DURATION_TEXT_H_
 
@@ -8,8 +8,8 @@
 
 namespace freshet {
 
-// The exact seconds, with as many decimals as needed: "300 s", "0.1 s", where a double of seconds
-// would print 0.09999999999999999. Thread-safe.
+// The exact seconds, with as many decimals as needed: "300 s", "0.1 s". A double of seconds could
+// print 0.09999999999999999 instead. Thread-safe.
 [[nodiscard]] std::string SecondsText(Duration duration);
 
 }  // namespace freshet

@@ -11,7 +11,7 @@
 namespace freshet {
 namespace {
 
-// Nearly all pages have shorter texts, which are joined without asking for memory.
+// Nearly all pages have texts that fit. They are joined on the stack, without an allocation.
 constexpr size_t kShortText = 512;
 constexpr char kSeparator = '\0';
 

@@ -1,9 +1,10 @@
-// Fingerprints of pages and other hashes of texts that are not frozen.
+// Fingerprints of pages, and a general hash of texts.
 //
-// The owners of crawled sites choose URLs. All users of fingerprints tell URLs of one fingerprint
-// apart by their texts, but a great many of them would slow every look-up. So SipHash-2-4, a
-// pseudo-random function, makes fingerprints with a secret that every store draws for itself:
-// without the secret, nobody finds two URLs of one fingerprint except by chance.
+// The owners of crawled sites choose URLs, so an attacker can try to craft URLs with equal
+// fingerprints. All users of fingerprints compare the texts of these URLs, but a great many of them
+// would slow down every lookup. So fingerprints are computed with SipHash-2-4, a pseudo-random
+// function, under a secret that is drawn at random for each store. Without the secret, nobody finds
+// two URLs with the same fingerprint except by chance.
 #ifndef FRESHET_CORE_BASE_FINGERPRINT_H_
 #define FRESHET_CORE_BASE_FINGERPRINT_H_
 
@@ -13,7 +14,7 @@
 
 namespace freshet {
 
-// The secret of a store. Never logged or shown.
+// The secret key of a store. Never logged or shown.
 using FingerprintSecret = std::array<uint8_t, 16>;
 
 // Value type, thread-compatible.
@@ -21,13 +22,14 @@ class Fingerprinter {
  public:
   static constexpr int kBits = 64;
 
-  // A secret of zeros, for uses without a store.
+  // Uses a secret of zeros, for callers without a store.
   Fingerprinter() = default;
-  // `bits`, 0 to 64: how many bits of a fingerprint can be set. Tests take few bits, so that
+  // Only the lowest `bits` bits of a fingerprint can be set, 0 to 64. Tests pass few bits to make
   // fingerprints collide.
   explicit Fingerprinter(const FingerprintSecret& secret, int bits = kBits);
 
-  // The fingerprint of a crawl id (without zero byte) and a canonical URL. Not an identity.
+  // The fingerprint of a crawl id (without zero bytes) and a canonical URL. Two pages can have the
+  // same fingerprint.
   [[nodiscard]] uint64_t Of(std::string_view crawl_id, std::string_view url) const;
 
  private:
@@ -35,8 +37,8 @@ class Fingerprinter {
   uint64_t mask_ = UINT64_MAX;
 };
 
-// A hash of two texts, for values that are not kept, or only compared. The author of the texts can
-// make two hashes equal. The hash may differ between releases.
+// A hash of two texts, for values that are not stored or that are only compared. There is no
+// secret: the author of the texts can make two hashes equal. The hash can differ between releases.
 [[nodiscard]] uint64_t HashOfTexts(std::string_view scope, std::string_view text);
 
 }  // namespace freshet

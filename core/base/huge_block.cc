@@ -11,7 +11,8 @@ namespace freshet {
 HugeBlock::HugeBlock(size_t bytes) : data_(Map((bytes + kHugePage - 1) / kHugePage * kHugePage)) {}
 
 HugeBlock::Mapping HugeBlock::Map(size_t bytes) {
-  // Reserves more than needed, and gives back the parts before and after the aligned block.
+  // Reserves one huge page more than needed, then unmaps the parts before and after the aligned
+  // block.
   const size_t reserved = bytes + kHugePage;
   void* const start =
       mmap(nullptr, reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -26,7 +27,7 @@ HugeBlock::Mapping HugeBlock::Map(size_t bytes) {
 
 HugeBlock::Mapping HugeBlock::TakeHugePage() {
   Mapping page = Map(kHugePage);
-  // Advice only: where the system refuses, ordinary pages do.
+  // Advice only: if the system refuses, ordinary pages are used.
   (void)madvise(page.get(), kHugePage, MADV_HUGEPAGE);
   *page = 0;
   return page;

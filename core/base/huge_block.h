@@ -8,12 +8,13 @@
 
 namespace freshet {
 
-// Owns `bytes` of zeroed memory for an array that grows from its beginning, which lies at a
-// multiple of kHugePage. The system gives memory only when it is touched. Each stretch of kHugePage
-// bytes that is in use as a whole is one huge page; the last stretch, in use in part, consists of
-// ordinary pages until it is full. So a small array takes little memory, and a large one has huge
-// pages without wasting the unused end of the last. On a system without huge pages all pages are
-// ordinary. Throws std::bad_alloc when there is no address space left. Thread-compatible.
+// Owns `bytes` of zeroed memory for an array that grows from the beginning of the block. The block
+// starts at a multiple of kHugePage. The system provides memory only when it is touched. The block
+// consists of stretches of kHugePage bytes. Each stretch that is fully in use is one huge page. The
+// last stretch, which is partly in use, consists of ordinary pages until it is full. So a small
+// array takes little memory, and a large one has huge pages without wasting the unused end of the
+// last one. On a system without huge pages, all pages are ordinary. Throws std::bad_alloc when no
+// address space is left. Thread-compatible.
 class HugeBlock {
  public:
   static constexpr size_t kHugePage = size_t{1} << 21;
@@ -21,18 +22,18 @@ class HugeBlock {
   explicit HugeBlock(size_t bytes);
 
   [[nodiscard]] void* data() const { return data_.get(); }
-  // Says that the first `bytes` are in use from now on. Call it before you touch bytes that no
-  // earlier call has named. A stretch that is now full becomes a huge page: its ordinary pages are
-  // copied, once; an unused stretch needs no copy. Taking a huge page from the system and copying
-  // into it costs half a millisecond in all. So an earlier call takes the page, when only the last
-  // kAhead bytes of the stretch are unused.
+  // Declares that the first `bytes` are in use from now on. Call it before you touch bytes that no
+  // earlier call has covered. A stretch that is now full becomes a huge page: its ordinary pages
+  // are copied once. A stretch that was unused until now needs no copy. To take a huge page from
+  // the system and to copy into it costs half a millisecond in all. Use splits this cost: it takes
+  // the huge page earlier, as soon as at most kAhead bytes of the stretch are unused.
   void Use(size_t bytes) {
     if (bytes >= next_step_) Step(bytes);
     used_ = bytes;
   }
 
  private:
-  // How much of a stretch is still unused when the huge page for it is taken.
+  // The huge page for a stretch is taken when this much of the stretch is still unused.
   static constexpr size_t kAhead = kHugePage / 32;
   struct Unmap {
     size_t bytes;
@@ -42,11 +43,11 @@ class HugeBlock {
   [[nodiscard]] static Mapping Map(size_t bytes);
   [[nodiscard]] static Mapping TakeHugePage();
   void Step(size_t bytes);
-  // Turns the ordinary pages from `first` on into a huge one.
+  // Replaces the ordinary pages from offset `first` on with one huge page.
   void MakeHuge(size_t first);
 
   Mapping data_;
-  Mapping next_;  // the huge page, if taken, for the stretch that `used_` lies in
+  Mapping next_;  // the huge page for the stretch that contains `used_`; nullptr = not taken yet
   size_t used_ = 0;
   size_t next_step_ = kHugePage - kAhead;
 };

@@ -10,16 +10,17 @@
 namespace freshet {
 namespace {
 
-// Four bytes a character: a longer name cannot fit once it is in ASCII, save for characters that
-// are left out of names. The cap also bounds Punycode, whose work grows with the square of a label.
+// Four bytes per character of the longest host. A longer name cannot fit once it is in ASCII,
+// except if it contains characters that the mapping removes. The cap also bounds the work of
+// Punycode, which is quadratic in the length of a label.
 constexpr size_t kMaxUnicodeBytes = 4 * limits::kMaxHostBytes;
 
-// Errors that the URL standard lets pass (CheckHyphens and VerifyDnsLength are off).
+// Errors that the URL standard ignores (CheckHyphens and VerifyDnsLength are off).
 constexpr uint32_t kPassed = UIDNA_ERROR_EMPTY_LABEL | UIDNA_ERROR_LABEL_TOO_LONG |
                              UIDNA_ERROR_DOMAIN_NAME_TOO_LONG | UIDNA_ERROR_LEADING_HYPHEN |
                              UIDNA_ERROR_TRAILING_HYPHEN | UIDNA_ERROR_HYPHEN_3_4;
 
-// Never closed: names may be read until the process ends.
+// Never closed: names can be processed until the process ends.
 const UIDNA* Processor() {
   static const UIDNA* const kProcessor = [] {
     UErrorCode code = U_ZERO_ERROR;

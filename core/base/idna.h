@@ -1,4 +1,5 @@
-// International host names in ASCII, as browsers look them up. The only place that knows ICU.
+// Converts international host names to ASCII, as browsers look them up. In the core, only the
+// implementation of this header uses ICU's IDNA functions.
 #ifndef FRESHET_CORE_BASE_IDNA_H_
 #define FRESHET_CORE_BASE_IDNA_H_
 
@@ -9,15 +10,15 @@
 
 namespace freshet {
 
-// Appends a domain name (valid UTF-8) in ASCII: Unicode's UTS #46, non-transitional, with the
-// checks that the WHATWG URL standard asks for: of joiners and of the direction of writing, not of
-// hyphens, of lengths or for letters of DNS alone. The caller looks for characters that no host may
-// hold.
+// Appends a domain name (valid UTF-8) in ASCII, by Unicode's UTS #46, non-transitional. The checks
+// are those of the WHATWG URL standard: joiners and the direction of writing are checked; hyphens,
+// lengths and STD3 rules (only the ASCII characters of DNS names) are not. The caller checks for
+// characters that are forbidden in hosts.
 //
-// InvalidArgument ("url: ..."), with `out` as it was, for names that UTS #46 refuses and for more
-// than limits::kMaxHostBytes in ASCII. UTS #46 refuses characters that the library's Unicode
-// version does not assign, and malformed `xn--` labels. Thread-safe; some microseconds, at most a
-// millisecond for any name.
+// Not OK: InvalidArgument ("url: ..."), with `out` unchanged, if UTS #46 refuses the name or it has
+// more than limits::kMaxHostBytes in ASCII. UTS #46 also refuses malformed `xn--` labels and
+// characters that the library's Unicode version does not assign. Thread-safe. Takes some
+// microseconds, and at most a millisecond for any name.
 [[nodiscard]] Status AppendDomainInAscii(std::string_view name, std::string* out);
 
 }  // namespace freshet

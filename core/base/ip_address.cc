@@ -9,16 +9,17 @@ namespace freshet {
 namespace {
 
 constexpr uint64_t kTooMuch = uint64_t{1} << 32;
-// The pieces before the four bytes of an IPv4 address in IPv6 (RFC 4291, 2.5.5.2).
+// The first six pieces of an IPv6 address that maps an IPv4 address (RFC 4291, 2.5.5.2).
 constexpr std::array<uint16_t, 6> kMappedIpv4 = {0, 0, 0, 0, 0, 0xFFFF};
 
-// The host without the label of the root, which is empty.
+// The host without a trailing dot, which is the empty label of the root.
 std::string_view WithoutRoot(std::string_view host) {
   if (host.size() > 1 && host.ends_with('.')) host.remove_suffix(1);
   return host;
 }
 
-// A number of an IPv4 address, capped at 2^32; nullopt for other text. A prefix alone is 0.
+// Parses one number of an IPv4 address, capped at 2^32; nullopt for other text. A prefix such as
+// "0x" without digits is 0.
 std::optional<uint64_t> ParseNumber(std::string_view text) {
   if (text.empty()) return std::nullopt;
   int base = 10;
@@ -74,14 +75,15 @@ class Ipv6Parser {
     return true;
   }
 
-  // Takes the second colon of `::`, which may occur once and stands for at least one piece.
+  // Takes the second colon of `::`. A text has at most one `::`, which stands for at least one
+  // piece.
   bool TakeGap() {
     if (gap_ || !Take(':')) return false;
     gap_ = ++pieces_;
     return true;
   }
 
-  // Takes up to four hexadecimal digits. The caller notices when there are none.
+  // Takes up to four hexadecimal digits. If there are none, the caller fails at the next character.
   void TakePiece() {
     unsigned value = 0;
     for (int digits = 0; digits < 4 && at_ < text_.size() && HexValue(text_[at_]) >= 0; ++digits) {
@@ -90,7 +92,7 @@ class Ipv6Parser {
     address_[pieces_++] = static_cast<uint16_t>(value);
   }
 
-  // Takes four decimal numbers without leading zeros, to the end of the text.
+  // Takes four decimal numbers without leading zeros, up to the end of the text.
   bool TakeIpv4() {
     if (pieces_ > address_.size() - 2) return false;
     unsigned bytes[4] = {};
@@ -109,7 +111,7 @@ class Ipv6Parser {
     return at_ == text_.size();
   }
 
-  // The address with the pieces after the gap moved to the end, zeros between.
+  // The address with the pieces after the gap moved to the end and zeros in the gap.
   std::optional<Ipv6Address> Spread() {
     if (!gap_) return pieces_ == address_.size() ? std::optional(address_) : std::nullopt;
     Ipv6Address spread{};
@@ -123,7 +125,7 @@ class Ipv6Parser {
   size_t at_ = 0;
   Ipv6Address address_{};
   size_t pieces_ = 0;          // filled pieces of `address_`
-  std::optional<size_t> gap_;  // the piece after the first of `::`
+  std::optional<size_t> gap_;  // the piece after the first zero of `::`
 };
 
 }  // namespace
@@ -209,7 +211,7 @@ std::optional<IpAddress> ParseIpAddress(std::string_view text) {
     const std::optional<uint32_t> v4 = ParseIpv4(text);
     std::string canonical;
     if (v4) AppendIpv4(*v4, &canonical);
-    // 127.1 is more likely a mistake than an address.
+    // 127.1 is more likely a typing mistake than an address.
     if (!v4 || *v4 == 0 || canonical != text) return std::nullopt;
     address = IpAddress::OfIpv4(*v4);
   }

@@ -1,7 +1,7 @@
-// The caps of the core and of stored data. server/base/limits.h has the caps of the server,
-// core/base/id_limits.h the caps that follow from the width of ids. Input over a cap is refused
-// with a precise error or held back by flow control; a test drives each one over its edge. Sizes
-// are bytes of UTF-8 text.
+// The limits of the core and of stored data. Limits of the server are in server/base/limits.h, and
+// limits that follow from the width of ids are in core/base/id_limits.h. Input over a limit is
+// refused with a precise error or held back by flow control. A test exceeds each limit. Sizes are
+// bytes of UTF-8 text.
 #ifndef FRESHET_CORE_BASE_LIMITS_H_
 #define FRESHET_CORE_BASE_LIMITS_H_
 
@@ -12,66 +12,66 @@ namespace freshet::limits {
 
 // --- Text that clients send
 
-// Longer URLs exist but none that a crawler should revisit; 8 KiB is what common web servers
-// accept.
+// Longer URLs exist, but none that a crawler should revisit. Common web servers accept 8 KiB.
 inline constexpr size_t kMaxUrlBytes = 8192;
-// In ASCII and without a trailing dot; no longer name can be looked up in the DNS (RFC 1035).
+// In ASCII and without a trailing dot. The DNS cannot look up a longer name (RFC 1035).
 inline constexpr size_t kMaxHostBytes = 253;
 inline constexpr size_t kMaxCrawlIdBytes = 64;
 inline constexpr size_t kMaxSourceNameBytes = 64;
 inline constexpr size_t kMaxWorkerNameBytes = 128;
-// An ETag, a Last-Modified text or a content digest that a worker wants back with the next
-// assignment.
+// The length of an ETag, a Last-Modified text or a content digest, which a worker reports in order
+// to get it back with the next assignment.
 inline constexpr size_t kMaxValidatorBytes = 512;
-// The text that says why assignments are paused.
+// The length of the reason for a pause of assignments.
 inline constexpr size_t kMaxPauseReasonBytes = 256;
 
 // --- Numbers that clients send
 
 inline constexpr double kMaxImportance = 1e15;
-// Events per day; a page that changes more than once a second is not a page.
+// Events per day. No real page changes more than once a second.
 inline constexpr double kMaxChangesPerDay = 86400.0;
 inline constexpr double kMaxCrawlsPerSecond = 10e6;
-// Longest min or max interval between crawls, and longest host delay.
+// The longest min or max interval between crawls, and the longest host delay.
 inline constexpr int64_t kMaxIntervalSeconds = int64_t{100} * 366 * 86400;
 
 // --- State
 
 inline constexpr size_t kMaxLeasesPerShard = 4'000'000;
-// Max ended leases of which a shard still knows the page and whether a result came.
+// Max ended leases that a shard remembers, each with its page and whether a result came.
 inline constexpr size_t kMaxRememberedLeases = 65'536;
-// Crawl observations kept per page; older ones live on in fading sums.
+// Max crawl observations kept per page. Older ones remain only in decaying sums.
 inline constexpr int kMaxObservations = 24;
-// Max pages whose samples the fit of a rate prior keeps, and sites of a shard with a model of their
-// own.
+// Max pages whose samples the fit of a rate prior keeps, and max sites per shard that have a model
+// of their own.
 inline constexpr size_t kMaxPriorSamples = 4096;
 inline constexpr size_t kMaxSiteModels = 4096;
-// Max bursts of signals whose proven worth a shard remembers, and pages waiting in them.
+// Max bursts of signals for which a shard remembers what crawls have shown, and max pages that wait
+// in bursts.
 inline constexpr size_t kMaxBursts = 65'536;
 inline constexpr size_t kMaxBurstPages = 4'000'000;
-// Max (host, source) pairs of which a shard remembers what the last crawls proved.
+// Max (host, source) pairs for which a shard remembers what the latest crawls have shown.
 inline constexpr size_t kMaxWatchedSources = 16'384;
-// Max quarantines that began or ended and wait to be logged.
+// Max starts and ends of quarantines that wait to be logged.
 inline constexpr size_t kMaxQuarantineNews = 64;
-// Max (host, source) pairs whose single signals of the last hours a shard counts together.
+// Max (host, source) pairs for which a shard counts the signals of the last hours that came alone.
 inline constexpr size_t kMaxSignalWindows = 65'536;
-// Max signals kept that arrive while a page is leased: they may be newer than the fetch.
+// Max signals that are kept for a leased page: a signal can be newer than the fetch.
 inline constexpr int kMaxSignalsDuringLease = 16;
-// Max ids of latest signals kept with a page, so that a signal sent again counts once.
+// Max recent signal ids kept per page, so that a signal that is sent again counts once.
 inline constexpr size_t kMaxRememberedSignalIds = 16;
 
 // --- Crawl ids and hosts
 
-// While a crawl id or host is deleted: max pages that one commit of a shard removes, and max ids
-// that it looks at for them.
+// Limits of one commit that deletes pages of a crawl id or a host: max pages that it removes, and
+// max ids that it scans for them.
 inline constexpr size_t kDeletionSlice = 256;
 inline constexpr uint32_t kDeletionScan = 32'768;
-// Max rules of politeness in the configuration.
+// Max politeness rules in the configuration.
 inline constexpr size_t kMaxHostRules = 1000;
-inline constexpr uint32_t kMaxCrawlsPerSpan = 1'000'000'000;  // max count of a cap
-// Max hosts that one look at a shard goes through for a list of hosts.
+inline constexpr uint32_t kMaxCrawlsPerSpan = 1'000'000'000;  // largest count of a cap
+// Max hosts that one query of a shard scans to list hosts.
 inline constexpr uint32_t kHostScan = 16'384;
-// Max hosts that a shard looks at each second, to count the free ones.
+// Max hosts that a shard scans each second to count the free ones.
 inline constexpr uint32_t kHostsPerCensus = 8192;
 
 }  // namespace freshet::limits

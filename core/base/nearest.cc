@@ -6,14 +6,14 @@
 namespace freshet {
 namespace {
 
-// Longer names are near to no known name.
+// A longer name matches no known name.
 constexpr size_t kLongestName = 100;
 
 std::string_view LastPart(std::string_view name) {
-  return name.substr(name.rfind('.') + 1);  // all of it where there is no dot
+  return name.substr(name.rfind('.') + 1);  // the whole name if it has no dot
 }
 
-// A third of the letters may be wrong, three at most.
+// A third of the letters can be wrong, but no more than three.
 size_t MostWrong(std::string_view name) { return std::min<size_t>(name.size() / 3, 3); }
 
 }  // namespace
@@ -22,8 +22,9 @@ size_t EditDistance(std::string_view a, std::string_view b, size_t most) {
   most = std::min(most, std::max(a.size(), b.size()));
   const size_t more = most + 1;
   if (std::max(a.size(), b.size()) - std::min(a.size(), b.size()) > most) return more;
-  // The distances of a's first letters, up to one each of the last three rows, to b's. Where as
-  // many letters as `most` or more are ahead of the other text, nothing is looked at.
+  // `row`, `last` and `before_last` are the three latest rows of the distance table: row i has the
+  // distances of the first i letters of `a` to each prefix of `b`. Only cells within `most` of the
+  // diagonal are computed: all others exceed `most`.
   std::vector<size_t> before_last(b.size() + 1, more);
   std::vector<size_t> last(b.size() + 1);
   std::vector<size_t> row(b.size() + 1, more);
@@ -65,7 +66,8 @@ std::string Nearest(std::string_view name, const std::vector<std::string>& names
     consider(candidate, name, candidate, MostWrong(name), 0);
     const std::string_view last = LastPart(name);
     if (LastPart(candidate) == candidate && last == name) continue;
-    // In another section: next to nothing may be wrong besides.
+    // The section is different, which counts as one mistake. At most one letter of the last part
+    // can be wrong besides.
     consider(candidate, last, LastPart(candidate), std::min<size_t>(MostWrong(last), 1), 1);
   }
   return nearest;

@@ -1,4 +1,4 @@
-// Guesses which known name somebody meant who wrote an unknown one.
+// Guesses which known name was meant by an unknown one.
 #ifndef FRESHET_CORE_BASE_NEAREST_H_
 #define FRESHET_CORE_BASE_NEAREST_H_
 
@@ -10,13 +10,13 @@
 
 namespace freshet {
 
-// Letters that must be put in, left out, replaced or swapped with the next one to make one text of
-// the other; `most` + 1 where there are more than that. Costs at most the length of a text times
-// `most`. Thread-safe.
+// The number of letters that must be inserted, removed, replaced or swapped with the next one to
+// turn one text into the other; `most` + 1 if it is greater than `most`. The cost is at most the
+// length of a text times `most`. Thread-safe.
 [[nodiscard]] size_t EditDistance(std::string_view a, std::string_view b, size_t most = SIZE_MAX);
 
-// The name among `names`, written `section.name`, that is nearest to `name` as a whole or apart
-// from the section; empty = none is near. Thread-safe.
+// The name in `names` that is nearest to `name`, either as a whole or in the part after the section
+// (names are written `section.name`); empty = no name is near. Thread-safe.
 [[nodiscard]] std::string Nearest(std::string_view name, const std::vector<std::string>& names);
 
 }  // namespace freshet

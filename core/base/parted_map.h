@@ -1,4 +1,4 @@
-// A hash table that stops nobody as it grows.
+// A hash table that grows without long pauses.
 #ifndef FRESHET_CORE_BASE_PARTED_MAP_H_
 #define FRESHET_CORE_BASE_PARTED_MAP_H_
 
@@ -10,18 +10,18 @@
 
 namespace freshet {
 
-// Owner thread only. A hash table in 256 parts: one part with millions of entries would stop
-// everything for a second when it grows. Parts grow one by one, because keys are spread over them
-// at random: their sizes differ, and each grows at another key than the others.
+// Owner thread only. A hash table in 256 parts. A single part with millions of entries would block
+// everything for a second when it grows. The parts grow one at a time: keys are spread over them at
+// random, so their sizes differ and they reach their limits at different moments.
 template <typename Key, typename Value>
 class PartedMap {
   using Part = absl::flat_hash_map<Key, Value>;
 
  public:
   [[nodiscard]] size_t size() const { return size_; }
-  // A table that is empty costs its callers one comparison a key.
+  // Callers can skip an empty table at the cost of one comparison per key.
   [[nodiscard]] bool empty() const { return size_ == 0; }
-  // nullptr: there is none. Valid until the next change.
+  // nullptr = not found. Valid until the next change.
   template <typename K>
   [[nodiscard]] const Value* Find(const K& key) const {
     if (empty()) return nullptr;
@@ -33,20 +33,20 @@ class PartedMap {
   [[nodiscard]] Value* Find(const K& key) {
     return const_cast<Value*>(std::as_const(*this).Find(key));
   }
-  // Adds it if there is none. Returns what is there, and whether it was added.
+  // Adds an entry if the key is new. Returns the entry's value, and whether it was added.
   std::pair<Value*, bool> Add(const Key& key, const Value& value) {
     const auto [it, added] = parts_[PartOf(key)].try_emplace(key, value);
     if (added) ++size_;
     return {&it->second, added};
   }
-  // Adds or replaces; true = it was added. Takes memory when a part grows; the longest that takes
-  // is a few milliseconds with ten million entries.
+  // Adds or replaces an entry. Returns true if it was added. Allocates when a part grows; with ten
+  // million entries this takes a few milliseconds at most.
   bool Set(const Key& key, Value value) {
     const bool added = parts_[PartOf(key)].insert_or_assign(key, std::move(value)).second;
     size_ += added ? 1 : 0;
     return added;
   }
-  // Returns whether there was one. Gives no memory back.
+  // Returns true if there was an entry. Releases no memory.
   bool Erase(const Key& key) {
     const bool erased = !empty() && parts_[PartOf(key)].erase(key) > 0;
     size_ -= erased ? 1 : 0;
@@ -57,8 +57,8 @@ class PartedMap {
   void ForEach(size_t part, Body body) const {
     for (const auto& [key, value] : parts_[part]) body(key, value);
   }
-  // Erases the entries of one part whose values are `gone`. The parts from 0 on follow each other;
-  // returns the next one.
+  // Erases the entries of one part for whose values `gone` returns true. Returns the next part,
+  // which is 0 after the last.
   template <typename Gone>
   size_t EraseIf(size_t part, Gone gone) {
     size_ -= absl::erase_if(parts_[part], [&](const auto& entry) { return gone(entry.second); });
@@ -69,7 +69,7 @@ class PartedMap {
   static constexpr size_t kParts = size_t{1} << kPartBits;
 
  private:
-  // By other bits of the hash than those by which a part places it.
+  // The top bits of the hash choose the part. Inside a part, other bits place the key.
   template <typename K>
   static size_t PartOf(const K& key) {
     return typename Part::hasher()(key) >> (8 * sizeof(size_t) - kPartBits);

@@ -1,4 +1,4 @@
-// A vector of plain values that is not copied when it grows, if it is large.
+// A vector of plain values that is not copied when it grows, once it is large.
 #ifndef FRESHET_CORE_BASE_PLAIN_VECTOR_H_
 #define FRESHET_CORE_BASE_PLAIN_VECTOR_H_
 
@@ -13,10 +13,10 @@
 
 namespace freshet {
 
-// Works like std::vector, but grows by realloc, which gives a large block other addresses instead
-// of copying it, and touches new memory only as it is filled. Thread-compatible. A std::vector of
-// 100 MB takes tens of milliseconds for one push_back; in small vectors there is no difference. For
-// elements found by a dense id there is SegmentedArray.
+// Works like std::vector, but grows with realloc. For a large block, realloc remaps addresses
+// instead of copying, and new memory is touched only as it is filled. A std::vector of 100 MB takes
+// tens of milliseconds for one push_back. For small vectors there is no difference. If elements are
+// found by a dense id, use SegmentedArray. Thread-compatible.
 template <typename T>
 class PlainVector {
   static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= alignof(std::max_align_t));
@@ -35,7 +35,7 @@ class PlainVector {
 
   [[nodiscard]] bool empty() const { return size_ == 0; }
   [[nodiscard]] size_t size() const { return size_; }
-  // Precondition: i < size(); for front, back and pop_back: not empty.
+  // Precondition: i < size(). For front, back and pop_back: the vector is not empty.
   [[nodiscard]] T& operator[](size_t i) {
     DCHECK(i < size_);
     return data_.get()[i];
@@ -49,13 +49,13 @@ class PlainVector {
   [[nodiscard]] T* begin() { return data_.get(); }
   [[nodiscard]] T* end() { return data_.get() + size_; }
 
-  // Amortised constant, as in std::vector. Invalidates references into the vector. Throws
-  // std::bad_alloc when there is no memory. `value` may come from this vector.
+  // Amortised constant time, like std::vector. Invalidates references into the vector. Throws
+  // std::bad_alloc if there is no memory. `value` can be an element of this vector.
   void push_back(T value) {
     if (size_ == capacity_) Grow();
     data_.get()[size_++] = value;
   }
-  // Gives no memory back.
+  // Releases no memory.
   void pop_back() {
     DCHECK(size_ > 0);
     --size_;

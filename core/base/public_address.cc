@@ -17,19 +17,19 @@ constexpr uint32_t Quad(uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
   return a << 24 | b << 16 | c << 8 | d;
 }
 
-// The registry of special-purpose addresses (RFC 6890 and its successors), multicast and the rest.
+// The special-purpose addresses (RFC 6890 and its successors), multicast, reserved and broadcast.
 constexpr std::array<Ipv4Block, 17> kSpecialIpv4 = {{
     {Quad(0, 0, 0, 0), 8},        // this network
     {Quad(10, 0, 0, 0), 8},       // private
     {Quad(100, 64, 0, 0), 10},    // carriers
     {Quad(127, 0, 0, 0), 8},      // loopback
-    {Quad(169, 254, 0, 0), 16},   // link-local, with the metadata of clouds
+    {Quad(169, 254, 0, 0), 16},   // link-local, including cloud metadata services
     {Quad(172, 16, 0, 0), 12},    // private
     {Quad(192, 0, 0, 0), 24},     // protocols
     {Quad(192, 0, 2, 0), 24},     // documentation
     {Quad(192, 31, 196, 0), 24},  // AS112
     {Quad(192, 52, 193, 0), 24},  // AMT
-    {Quad(192, 88, 99, 0), 24},   // relays of 6to4
+    {Quad(192, 88, 99, 0), 24},   // 6to4 relays
     {Quad(192, 168, 0, 0), 16},   // private
     {Quad(192, 175, 48, 0), 24},  // AS112
     {Quad(198, 18, 0, 0), 15},    // benchmarks

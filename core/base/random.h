@@ -1,4 +1,4 @@
-// The only randomness of the project: seeded, splittable, the same on every machine.
+// The only source of randomness in the project: seeded, splittable, the same on every machine.
 #ifndef FRESHET_CORE_BASE_RANDOM_H_
 #define FRESHET_CORE_BASE_RANDOM_H_
 
@@ -9,8 +9,9 @@
 
 namespace freshet {
 
-// SplitMix64 (Steele, Lea and Flood 2014): a counter through a mixing function, so a split is a new
-// counter. Good enough for simulations, useless for secrets. Value type, thread-compatible.
+// SplitMix64 (Steele, Lea and Flood 2014): a counter whose values pass through a mixing function. A
+// split starts another counter. Good enough for simulations, useless for secrets. Value type,
+// thread-compatible.
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}
@@ -21,7 +22,7 @@ class Random {
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
     return z ^ (z >> 31);
   }
-  // A generator whose numbers have nothing to do with this one's from here on.
+  // A generator whose numbers are independent of this one's.
   Random Split() { return Random(Next() ^ 0xD1B54A32D192ED03u); }
 
   // Uniform in [0, 1).

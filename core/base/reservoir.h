@@ -1,4 +1,4 @@
-// A bounded sample of any number of items.
+// A random sample of bounded size from any number of items.
 #ifndef FRESHET_CORE_BASE_RESERVOIR_H_
 #define FRESHET_CORE_BASE_RESERVOIR_H_
 

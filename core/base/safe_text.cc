@@ -24,7 +24,8 @@ Character CharacterAt(std::string_view text) {
   return {.code = code, .bytes = bytes};
 }
 
-// Whether a terminal or an editor could take it for anything but a letter of its line.
+// Returns true if a terminal or an editor might treat the character as anything but text of its
+// line.
 bool IsUnsafe(uint32_t code) {
   return code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x200e && code <= 0x200f) ||
          (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) ||

@@ -1,4 +1,4 @@
-// Makes texts of strangers safe for logs, tables and terminals.
+// Makes untrusted text safe for logs, tables and terminals.
 //
 // All functions are thread-safe.
 #ifndef FRESHET_CORE_BASE_SAFE_TEXT_H_
@@ -10,17 +10,18 @@
 
 namespace freshet {
 
-// The text as one line of valid UTF-8. Control characters (C1 too), separators of lines and marks
-// of the writing direction become \n, \t, \x1b or \u202e; bytes that are no UTF-8 become \xff. A
-// backslash stays as it is: the text is for people, not for parsers.
+// The text as one line of valid UTF-8. Control characters (also C1), line separators and marks of
+// the writing direction become escapes such as \n, \t, \x1b or \u202e. Bytes that are not UTF-8
+// become \xff. A backslash is not escaped: the text is for people, not for parsers.
 [[nodiscard]] std::string SafeText(std::string_view text);
 
-// Makes JSON text safe in the same way. Its meaning stays: such characters become \u009b in
-// strings. Precondition: valid JSON without line breaks, so they occur only in strings.
+// Makes JSON text safe in the same way, without changing its meaning: unsafe characters become
+// \u009b in strings. Precondition: valid JSON without line breaks, so that unsafe characters occur
+// only in strings.
 [[nodiscard]] std::string SafeJson(std::string json);
 
-// The beginning of the text, at most `most` bytes, cut between characters; a cut text ends with
-// "...".
+// At most the first `most` bytes of the text, cut between characters. "..." is appended to a cut
+// text.
 [[nodiscard]] std::string CutText(std::string_view text, size_t most);
 
 }  // namespace freshet

@@ -1,4 +1,5 @@
-// An array that grows without moving its elements: no pause to copy, no slack of a doubling.
+// An array that grows without moving its elements: it never pauses to copy, and does not reserve
+// double the space.
 #ifndef FRESHET_CORE_BASE_SEGMENTED_ARRAY_H_
 #define FRESHET_CORE_BASE_SEGMENTED_ARRAY_H_
 
@@ -14,12 +15,14 @@
 
 namespace freshet {
 
-// Replaces a vector where copies cost too much: with ten million pages, doubling a vector stops
-// everything for tens of milliseconds and holds both copies at once. Owner thread only.
+// Owner thread only. Use it instead of a vector when copies are too expensive. With ten million
+// pages, the doubling of a vector blocks everything for tens of milliseconds and holds both copies
+// at once.
 //
-// Elements live in blocks of 2^kBlockBits in huge pages; references stay valid. Memory is taken as
-// the array grows and given back when it goes. The first block takes no more than it needs, the
-// others by whole huge pages, which spares copies of ordinary ones (HugeBlock::Use).
+// Elements live in blocks of 2^kBlockBits elements in huge pages. References stay valid. Memory is
+// taken as the array grows and released by the destructor. The first block takes only what it
+// needs. All later blocks take whole huge pages from the start, which avoids the copies of
+// HugeBlock::Use.
 template <typename T, size_t kBlockBits = 20>
 class SegmentedArray {
  public:
@@ -48,7 +51,7 @@ class SegmentedArray {
     DCHECK(i < size_);
     return Block(i)[i & kMask];
   }
-  // The same, checked: i < size().
+  // Like operator[], but i < size() is checked in all builds.
   [[nodiscard]] T& at(size_t i) {
     CHECK(i < size_, "element {} of {}", i, size_);
     return (*this)[i];
@@ -57,13 +60,14 @@ class SegmentedArray {
     CHECK(i < size_, "element {} of {}", i, size_);
     return (*this)[i];
   }
-  // Adds elements made by T() until there are at least `size`.
+  // Adds default-constructed elements until the size is at least `size`.
   void GrowTo(size_t size) {
     while (size_ < size) {
       if (size_ == blocks_.size() << kBlockBits) blocks_.emplace_back(kBlockBytes);
       const size_t before = (blocks_.size() - 1) << kBlockBits;
       const size_t end = std::min(size - before, kMask + 1);
-      // The rest of a huge page is much of one block, and little of more.
+      // Whole huge pages waste memory at the end of a block. The waste matters only while there is
+      // a single block.
       blocks_.back().Use(before > 0 ? kBlockBytes : end * sizeof(T));
       for (; size_ < before + end; ++size_) ::new (Block(size_) + (size_ & kMask)) T();
     }

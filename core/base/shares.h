@@ -1,11 +1,12 @@
-// Limits how much of a shared table each client may take. One rule for all such tables
-// (docs/limits.md lists them):
-// - In the first three quarters of the table, a client may hold as many places as are free. One
-//   client alone gets three eighths of the table; two that take turns get a quarter each.
-// - The last quarter is kept for newcomers: a client that holds nothing finds one place there.
-// - The last sixteenth is kept for admins, who may take whatever is free.
-// So even if all clients take all that they may, the table has a place for one more client. This
-// ends when clients with places number three sixteenths of the table.
+// Limits how much of a shared table each client can take. All shared tables follow one rule
+// (docs/limits.md lists the tables):
+// - In the first three quarters of the table, a client may hold as many places as remain free. A
+//   single client gets three eighths of the table. Two clients that take places alternately get a
+//   quarter each.
+// - The last quarter is reserved for newcomers: a client that holds nothing gets one place there.
+// - The last sixteenth is reserved for admins, who may take all free places.
+// So even if all clients take as much as they are allowed to, the table has a place for one more
+// client. This ends only when the newcomers have filled three sixteenths of the table.
 #ifndef FRESHET_CORE_BASE_SHARES_H_
 #define FRESHET_CORE_BASE_SHARES_H_
 
@@ -19,12 +20,12 @@
 
 namespace freshet {
 
-// The client that takes a place. Value type, thread-compatible.
+// Describes who takes a place. Value type, thread-compatible.
 struct Claim {
-  // The number of a client: an identity, else a network. 0 = the server itself, an operator, or any
-  // client before a restart.
+  // The number of the client: an identity, or a network if the client has no identity. 0 = the
+  // server, an operator, or any client before a restart.
   uint64_t client = 0;
-  // The client's own limits name the entry that takes the place: an operator chose the name, the
+  // The entry's name appears in the limits that an operator configured for this client, so the
   // client did not invent it.
   bool named = false;
   // The client is an identity with the role admin.
@@ -32,12 +33,13 @@ struct Claim {
   bool operator==(const Claim&) const = default;
 };
 
-// The number of a client by its name: never zero, and another one in each process. Thread-safe.
+// The number of the client with this name: never zero, and different in each process. Thread-safe.
 [[nodiscard]] inline uint64_t ClientNumber(std::string_view name) {
   return absl::Hash<absl::string_view>()({name.data(), name.size()}) | 1;
 }
 
-// How many more places a client with `held` may take, if `taken` of `most` are taken.
+// The number of places that a client with `held` places may still take if `taken` of `most` are
+// taken.
 [[nodiscard]] constexpr uint64_t ShareLeft(uint64_t held, uint64_t taken, uint64_t most,
                                            bool admin = false) {
   if (taken >= most) return 0;
@@ -47,10 +49,10 @@ struct Claim {
   return held == 0 && taken < most - most / 16 ? 1 : 0;
 }
 
-// Whether a client may take one more place of a table of connections or calls, of which each client
-// needs some and can have its own limit. Three quarters are for all clients. Half of the last
-// quarter is for clients with less than kFewPlaces, a quarter of it for clients with none, and a
-// quarter for admins.
+// Returns true if a client may take one more place in a table of connections or calls. Each client
+// needs a few of these and can have a limit for itself. Three quarters of the table are for all
+// clients. Half of the last quarter is for clients with fewer than kFewPlaces, a quarter of it for
+// clients with none, and a quarter for admins.
 inline constexpr uint64_t kFewPlaces = 8;
 [[nodiscard]] constexpr bool MayTakePlace(uint64_t held, uint64_t taken, uint64_t most,
                                           bool admin = false) {
@@ -60,7 +62,8 @@ inline constexpr uint64_t kFewPlaces = 8;
   return held == 0 && taken < most - most / 16;
 }
 
-// ShareLeft for a table of names: a further quarter is kept for names in limits, and for operators.
+// Like ShareLeft, for a table of names. A quarter of the table is reserved for configured names and
+// for operators.
 [[nodiscard]] constexpr uint64_t NamesLeft(const Claim& claim, uint64_t held, uint64_t taken,
                                            uint64_t most) {
   const bool free = claim.named || claim.admin || claim.client == 0;
@@ -72,8 +75,8 @@ class Shares {
  public:
   explicit Shares(uint64_t most) : most_(most) {}
 
-  // How many more places the client may take, if others are about to take `staged` and it takes
-  // `own` itself.
+  // The number of places that the client may still take if others are about to take `staged` places
+  // and the client itself `own`.
   [[nodiscard]] uint64_t Left(const Claim& claim, uint64_t staged = 0, uint64_t own = 0) const {
     return NamesLeft(claim, held(claim.client) + own, taken_ + staged + own, most_);
   }

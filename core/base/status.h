@@ -1,5 +1,6 @@
-// The one status type of all layers is absl::Status. Foreign errors (RocksDB, gRPC, HTTP) are
-// translated where they enter or leave; nothing in core or storage headers names them.
+// All layers use absl::Status as their only status type. Errors of RocksDB, gRPC and HTTP are
+// translated where they enter or leave. The headers of core and storage do not name foreign error
+// types.
 #ifndef FRESHET_CORE_BASE_STATUS_H_
 #define FRESHET_CORE_BASE_STATUS_H_
 
@@ -34,7 +35,7 @@ template <typename... Args>
 
 }  // namespace freshet
 
-// Returns the status from the enclosing function unless it is OK.
+// Returns the status of `expression` from the enclosing function unless it is OK.
 #define RETURN_IF_ERROR(expression)                                                           \
   do {                                                                                        \
     if (absl::Status status_macro_ = (expression); !status_macro_.ok()) return status_macro_; \
@@ -43,7 +44,8 @@ template <typename... Args>
 #define FRESHET_CONCAT_INNER(a, b) a##b
 #define FRESHET_CONCAT(a, b) FRESHET_CONCAT_INNER(a, b)
 
-// ASSIGN_OR_RETURN(auto x, F()): declares or assigns x from a StatusOr, or returns its status.
+// ASSIGN_OR_RETURN(auto x, F()): declares or assigns x from a StatusOr, or returns its error
+// status.
 #define ASSIGN_OR_RETURN(target, expression) \
   ASSIGN_OR_RETURN_IMPL(FRESHET_CONCAT(statusor_, __LINE__), target, expression)
 // NOLINTBEGIN(bugprone-macro-parentheses): `target` may be a declaration.

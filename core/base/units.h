@@ -1,9 +1,10 @@
-// Time, rates and identifiers as types of their own, and the only conversions between them.
+// Strong types for time, rates and identifiers, and the only conversions between them.
 //
-// Instants and durations are whole microseconds. Seconds would not do: a value grows with the time
-// since the crawl, so equal pages crawled within one second would have equal values, and chance
-// would pick. Rates are per second. The formulas of core/model take plain doubles in any one unit;
-// the callers of this project always pass seconds.
+// Instants and durations are whole microseconds. Seconds would be too coarse: the value of a page
+// grows with the time since its crawl, so equal pages crawled within the same second would have
+// equal values, and the choice between them would be arbitrary. Rates are per second. The formulas
+// of core/model take plain doubles in any consistent unit. The callers in this project always pass
+// seconds.
 #ifndef FRESHET_CORE_BASE_UNITS_H_
 #define FRESHET_CORE_BASE_UNITS_H_
 
@@ -51,17 +52,17 @@ class Duration {
   int64_t us_ = 0;
 };
 
-// A point in time: microseconds since the Unix epoch, UTC. Instants given to core never step back
-// (server/system_clock sees to it). Value type, thread-compatible.
+// A point in time: microseconds since the Unix epoch, UTC. Instants passed to core never go
+// backwards (server/system_clock guarantees it). Value type, thread-compatible.
 class Instant {
  public:
   constexpr Instant() = default;
   static constexpr Instant FromMicros(int64_t us) { return Instant(us); }
   static constexpr Instant FromUnixSeconds(int64_t s) { return Instant(s * 1'000'000); }
-  // No time, "none" in comments: the Unix epoch, earlier than every real instant. None is the
-  // default, also in the store.
+  // No time, called "none" in comments: the Unix epoch, which is earlier than every real instant.
+  // None is the default value, also in the store.
   static constexpr Instant None() { return Instant(); }
-  // Later than every real instant: "never".
+  // Later than every real instant: stands for "never".
   static constexpr Instant Infinite() { return Instant(std::numeric_limits<int64_t>::max()); }
 
   [[nodiscard]] constexpr int64_t micros() const { return us_; }
@@ -96,7 +97,7 @@ class Rate {
   double per_second_ = 0;
 };
 
-// An integer that names one kind of thing and converts to no other.
+// An integer id of one kind of thing. It converts to no other kind.
 template <typename Tag, typename Int>
 class StrongId {
  public:
@@ -114,15 +115,16 @@ class StrongId {
   Int value_ = 0;
 };
 
-// Dense position of a page in its shard's memory. Assigned at every start, and never stored.
+// Dense index of a page in its shard's memory. Assigned again at every start, never stored.
 using PageId = StrongId<struct PageIdTag, uint32_t>;
-// Dense position of a host in its shard's memory. Never stored.
+// Dense index of a host in its shard's memory. Never stored.
 using HostId = StrongId<struct HostIdTag, uint32_t>;
 // Dense number of a group of hosts in its owner's memory; 0 = none. Never stored.
 using GroupId = StrongId<struct GroupIdTag, uint32_t>;
-// Fencing token of one assignment; unique for the life of the database, never zero when issued.
+// Fencing token of one assignment. Unique for the life of the database; never zero for an issued
+// lease.
 using LeaseId = StrongId<struct LeaseIdTag, uint64_t>;
-// One of the 4096 parts that hosts hash to; the unit in which pages move between shards.
+// One of the 4096 hash slots for hosts. Pages move between shards in units of whole slots.
 using Slot = StrongId<struct SlotTag, uint16_t>;
 
 }  // namespace freshet

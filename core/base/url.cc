@@ -19,13 +19,13 @@ namespace {
 
 constexpr std::string_view kDelimiters = "/\\?";
 
-// The parts of a URL, before any is judged. Views into the text.
+// The parts of a URL before validation. Views into the text.
 struct Parts {
   bool secure = false;
   std::string_view host;
-  std::string_view port;                  // without its colon; empty = none
-  std::string_view path;                  // empty, or from its slash on
-  std::optional<std::string_view> query;  // without its question mark
+  std::string_view port;                  // without the colon; empty = none
+  std::string_view path;                  // empty, or starts with a slash
+  std::optional<std::string_view> query;  // without the question mark
 };
 
 std::string_view WithoutOuterSpaces(std::string_view text) {
@@ -40,7 +40,8 @@ bool IsScheme(std::string_view text) {
   });
 }
 
-// The text after the scheme and all slashes that follow it.
+// Returns the text after the scheme and all slashes that follow it. Sets `secure` to true for
+// https.
 StatusOr<std::string_view> AfterScheme(std::string_view url, bool* secure) {
   const size_t colon = url.find(':');
   const std::string_view scheme = url.substr(0, colon);
@@ -79,7 +80,7 @@ StatusOr<Parts> Split(std::string_view url) {
   return parts;
 }
 
-// The port of `digits`, where leading zeros do not count; the scheme's own for none.
+// Parses a port. Leading zeros are ignored. If there are no digits, returns `default_port`.
 StatusOr<int> ParsePort(std::string_view digits, int default_port) {
   if (digits.empty()) return default_port;
   int port = 0;

@@ -14,7 +14,8 @@
 namespace freshet {
 namespace {
 
-// The standard's forbidden domain code points; escapes are undone before they are looked for.
+// The standard's forbidden domain code points. The caller decodes escapes before it checks for
+// them.
 constexpr std::array<bool, 256> kForbidden = [] {
   std::array<bool, 256> forbidden{};
   for (size_t c = 0; c <= 0x20; ++c) forbidden[c] = true;
@@ -24,8 +25,8 @@ constexpr std::array<bool, 256> kForbidden = [] {
   return forbidden;
 }();
 
-// The host with its escapes undone. A `%` that starts none stays, and is then found to be
-// forbidden.
+// The host with its escapes decoded. A `%` that does not start an escape is kept, and is then
+// refused as a forbidden character.
 std::string Unescape(std::string_view host) {
   std::string out;
   out.reserve(host.size());
@@ -45,7 +46,7 @@ bool HasAcePrefix(std::string_view lower) {
   return false;
 }
 
-// Appends a plain ASCII name as UTS #46 maps it: in lower case.
+// Appends a plain ASCII name in lower case, which is what UTS #46 does with it.
 Status AppendLowerCase(std::string_view name, std::string* out) {
   const size_t start = out->size();
   out->append(name);

@@ -1,4 +1,4 @@
-// The host part of a URL, after the host parser of the WHATWG URL standard.
+// The host part of a URL, by the host parser of the WHATWG URL standard.
 #ifndef FRESHET_CORE_BASE_URL_HOST_H_
 #define FRESHET_CORE_BASE_URL_HOST_H_
 
@@ -9,17 +9,18 @@
 
 namespace freshet {
 
-// Appends the canonical text of a host as a URL spells it (valid UTF-8, without port): a name in
-// lower case and ASCII, with its escapes undone and its trailing dot kept; an IPv4 address as four
-// decimal numbers, whatever way it was written; an IPv6 address compressed, in brackets.
+// Appends the canonical text of a host as a URL spells it (valid UTF-8, without port). A name
+// becomes ASCII in lower case, with its escapes decoded and its trailing dot kept. An IPv4 address
+// becomes four decimal numbers, however it was written. An IPv6 address is compressed, in brackets.
 //
-// InvalidArgument ("url: ..."), with `out` in any state, for other text: nothing or nothing but
-// dots, a character that no host may hold, an address out of range, more than
-// limits::kMaxHostBytes. Thread-safe. A name in plain ASCII costs some nanoseconds a byte and no
-// allocation; only other names go to ICU.
+// Not OK: InvalidArgument ("url: ..."), with `out` in any state, for other text: an empty host or
+// only dots, a forbidden character, an address out of range, or more than limits::kMaxHostBytes.
+// Thread-safe. A name in plain ASCII costs some nanoseconds per byte and no allocation. Only other
+// names, and names with `xn--` labels, are passed to ICU.
 [[nodiscard]] Status AppendHost(std::string_view host, std::string* out);
 
-// The machine that a canonical host means: `example.com.` is `example.com`. A view into `host`.
+// The host without trailing dots: `example.com.` and `example.com` are the same machine. A view
+// into `host`.
 [[nodiscard]] std::string_view WithoutTrailingDots(std::string_view host);
 
 }  // namespace freshet

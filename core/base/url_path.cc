@@ -19,7 +19,7 @@ constexpr CharacterSet EscapeSet(std::string_view named) {
 }
 
 // The standard's path percent-encode set and special-query percent-encode set, as browsers and Node
-// 20 have them: `^` and `|` stay in both.
+// 20 implement them: `^` and `|` are escaped in neither.
 constexpr CharacterSet kEscapedInPath = EscapeSet("\"#<>?`{}");
 constexpr CharacterSet kEscapedInQuery = EscapeSet("\"#<>'");
 
@@ -36,8 +36,7 @@ void AppendWithEscapes(std::string_view text, const CharacterSet& escaped, std::
 
 constexpr bool IsSlash(char c) { return c == '/' || c == '\\'; }
 
-// How many dots a segment consists of, `%2e` counting as one; 0 for any other segment, and for more
-// than two.
+// Returns 1 or 2 if a segment consists of one or two dots (`%2e` counts as a dot), otherwise 0.
 int Dots(std::string_view segment) {
   int dots = 0;
   for (size_t i = 0; i < segment.size(); ++dots) {
@@ -64,7 +63,7 @@ void AppendPath(std::string_view path, std::string* out) {
     path.remove_prefix(end);
     last = path.empty();
     const int dots = Dots(segment);
-    // Segments hold no slash of their own, so the last slash starts the last of them.
+    // An escaped segment has no slash, so the last slash in `out` starts the last segment.
     if (dots == 2 && out->size() > start) out->resize(out->rfind('/'));
     if (dots > 0 && !last) continue;
     *out += '/';

@@ -1,6 +1,6 @@
-// Path and query of an http or https URL, after the WHATWG URL standard. Escapes stay as they are,
-// in both cases of letters, and so does a `%` that starts none: each server reads them in its own
-// way. Functions are thread-safe, linear and allocate nothing but what `out` needs.
+// Path and query of an http or https URL, by the WHATWG URL standard. Escapes are kept as they are,
+// in upper or lower case, and so is a `%` that does not start an escape: servers differ in how they
+// read them. All functions are thread-safe and linear, and allocate only to enlarge `out`.
 #ifndef FRESHET_CORE_BASE_URL_PATH_H_
 #define FRESHET_CORE_BASE_URL_PATH_H_
 
@@ -9,12 +9,12 @@
 
 namespace freshet {
 
-// Appends the canonical form of a path, which is empty or starts with a slash: backslashes are
-// slashes; segments `.` and `..`, also where `%2e` stands for a dot, are resolved; what the
-// standard forbids in a path is escaped. At least "/".
+// Appends the canonical form of a path, which is empty or starts with a slash. Backslashes become
+// slashes. Segments `.` and `..` are resolved, also if a dot is written `%2e`. Characters that the
+// standard forbids in a path are escaped. The result is at least "/".
 void AppendPath(std::string_view path, std::string* out);
 
-// Appends a query (without its `?`), with what the standard forbids in one escaped.
+// Appends a query (without its `?`). Characters that the standard forbids in a query are escaped.
 void AppendQuery(std::string_view query, std::string* out);
 
 }  // namespace freshet

@@ -12,7 +12,7 @@ namespace freshet {
 namespace {
 
 constexpr size_t kMostShown = 60;
-// A list of more names is cut: it is read by people.
+// A longer list is cut, because people read it.
 constexpr size_t kMostNames = 30;
 
 std::string Listed(const std::vector<std::string>& names) {
