@@ -8,7 +8,8 @@
 namespace freshet {
 namespace {
 
-// Beyond any real price or demand, their products leave the range of doubles.
+// No real price or demand is outside these limits. Products of values outside them could overflow a
+// double.
 constexpr double kLeastPrice = 1e-60;
 constexpr double kMostPrice = 1e60;
 constexpr double kLeastDemand = 1e-30;

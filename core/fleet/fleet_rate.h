@@ -1,32 +1,36 @@
-// The messages of nodes and leader about one crawl rate R over many nodes.
+// Messages between nodes and their leader, by which many nodes share one crawl rate R.
 //
-// Each node picks by its own price, the value of the page that is worth most to it now. The fleet
-// does best where all pick at the same price, as one index over all pages would. So once a round
-// each node reports its price and the leader grants each a part of R, for a while:
+// Each node picks pages by its own price: the value of the most valuable page that it could crawl
+// now. The fleet crawls best if all nodes pick at the same price, as a single index over all pages
+// would. So once per round, each node reports its price, and the leader grants each node a part of
+// R for a limited time:
 //
 //   node                                      leader, one at a time
-//   PriceMeter, GrantHolder  -- RateReport -->  RateLeader: PriceSplit says who is to have what,
-//   Pacer(holder.rate(now))  <-- RateGrant --     GrantBook what may be granted of it by now
+//   PriceMeter, GrantHolder  -- RateReport -->  RateLeader: PriceSplit computes the target rates,
+//   Pacer(holder.rate(now))  <-- RateGrant --     GrantBook limits what can be granted now
 //
-// The sum of all grants that are obeyed is never above R, whatever is lost, late, repeated or out
-// of order, and whichever node leads. This rests on three guarantees of the surroundings:
+// The sum of all grants that nodes obey never exceeds R, even if messages are lost, late, repeated
+// or out of order, and whichever node leads. This relies on three guarantees of the environment:
 //
-//  1. Clocks of any two machines differ by at most FleetRateOptions::clock_bound at any instant.
-//  2. Leaders have terms that rise, and once one of a later term was made, none of an earlier term
-//     publishes a grant any more; what was published before may arrive at any time. A log with
-//     fenced writers does that, such as a Kafka topic written to by one transactional id.
-//  3. A node id names one run of a process: a node that starts again has another.
+// 1. At any instant, the clocks of any two machines differ by at most
+//    FleetRateOptions::clock_bound.
+// 2. Leaders have rising terms. Once a leader of a later term exists, leaders of earlier terms
+//    publish no more grants. Grants that were published before can still arrive at any time. A log
+//    with fenced writers gives this guarantee, such as a Kafka topic that one transactional id
+//    writes to.
+// 3. A node id stands for one run of a process. A node that restarts gets a new id.
 //
-// Where nodes have known places, such as the divisions of a fleet (FleetRateOptions::places), and
+// Nodes can have fixed places, such as the divisions of a fleet (FleetRateOptions::places). Then
+// there is a fourth guarantee:
 //
-//  4. of the runs of one place the one with the highest id is the only one that picks, and none
-//     reports that may have been replaced by then,
+// 4. Among the runs of one place, only the one with the highest id picks pages. A run that might
+//    have been replaced sends no reports.
 //
-// the grant of an earlier run is free as soon as the next run reports, and a new leader stops
-// waiting once all places have answered it.
+// In this case the leader can grant the rate of an earlier run to others as soon as the next run of
+// the place reports, and a new leader stops waiting once all places have answered it.
 //
-// Nothing here does I/O, reads a clock or starts a thread; `now` is always the clock of the machine
-// on which the object lives.
+// The code in core/fleet does no I/O, reads no clock and starts no thread. `now` is always the
+// clock of the machine on which the object lives.
 #ifndef FRESHET_CORE_FLEET_FLEET_RATE_H_
 #define FRESHET_CORE_FLEET_FLEET_RATE_H_
 
@@ -39,41 +43,43 @@
 
 namespace freshet {
 
-// One run of one node.
+// Identifies one run of one node.
 using NodeId = StrongId<struct NodeIdTag, uint64_t>;
 
-// Nodes among which one leader splits the crawl rate.
+// Max nodes among which one leader splits the crawl rate.
 inline constexpr size_t kMaxFleetNodes = 4096;
 
-// The way a fleet shares its rate; equal on all machines. Value type, thread-compatible.
+// How a fleet shares its crawl rate. Must be equal on all machines. Value type, thread-compatible.
 struct FleetRateOptions {
-  // How often nodes report and the leader grants.
+  // The interval between a node's reports, and between the leader's grants.
   Duration round = Duration::Seconds(1);
-  // The time a grant lasts: a node that hears nothing stops then. A lower R is in force everywhere
-  // at the latest after this time and the clock bound. At least two rounds.
+  // How long a grant is valid. A node that receives no other grant in this time stops. A lower R
+  // takes effect everywhere after this time plus the clock bound at the latest. At least two
+  // rounds.
   Duration lifetime = Duration::Seconds(10);
-  // The most by which the clocks of two machines differ.
+  // The largest difference between the clocks of two machines.
   Duration clock_bound = Duration::Millis(500);
-  // A node that is silent for this time gets no more grants: it may be dead.
+  // A node that sends no report for this time gets no more grants: it could be dead.
   Duration silence = Duration::Seconds(5);
-  // The strength of the answer to a price other than the common one. A node whose price answers its
-  // rate by a power of -1 gets (price/common price)^gain times the rate that keeps its price.
+  // How strongly a node's rate reacts when its price differs from the common price. A node with
+  // elasticity -1 gets (price/common price)^gain times the rate that keeps its price.
   double gain = 3;
-  // The time over which the leader learns how far the rates that nodes ask for are from those that
-  // keep their prices: about as long as pages go without a crawl, rather more than less.
+  // The time over which the leader learns by which factor the demands that nodes report differ from
+  // the rates that keep their prices. Set it to about the typical time between crawls of a page;
+  // too long is better than too short.
   Duration memory = Duration::Hours(6);
-  // The least rate of a node with pages and credit, as a share of the mean rate of all nodes. Thus
-  // each has a price to show.
+  // The minimum rate of a node with pages and credit, as a share of the mean rate of all nodes.
+  // With it, every node has a price to report.
   double probing_share = 0.01;
-  // Cuts of a rate by less than this share happen in every tenth round only: nobody can use the
-  // rate that a node gives up until it has answered.
+  // The leader makes cuts of a rate by less than this share only in every tenth round: until the
+  // node has answered, no other node can use the rate that it gives up.
   double dead_band = 0.01;
-  // The places of the fleet (RateReport::place), each with one node at a time; 0 = nodes have no
-  // places.
+  // The number of places in the fleet (RateReport::place), each with one node at a time; 0 = nodes
+  // have no places.
   uint32_t places = 0;
 };
 
-// InvalidArgument, naming the option, where one is out of its range.
+// Not OK: InvalidArgument, with the option's name, if an option is out of range.
 [[nodiscard]] Status Validate(const FleetRateOptions& options);
 
 // A part of R. Value type, thread-compatible.
@@ -82,15 +88,15 @@ struct RateGrant {
   uint64_t term = 0;    // the leader's term; 0 = none: the node never had a grant
   uint64_t number = 0;  // rises within the term
   Rate rate;
-  Instant until;  // obeyed by the node while its clock is before this
+  Instant until;  // the node obeys the grant while its clock is before this
   bool operator==(const RateGrant&) const = default;
 };
 
-// The demand of pages that are crawled whenever they are worth the price (DemandAt). Value type,
-// thread-compatible.
+// The crawl rate that pages need if each page is crawled whenever its value reaches the price
+// (DemandAt). Value type, thread-compatible.
 struct PriceDemand {
-  Rate rate;               // the crawl rate at which the price stays the same in the long run; > 0
-  double elasticity = -1;  // d ln(price) / d ln(rate) there; < 0
+  Rate rate;               // the crawl rate that keeps the price constant in the long run; > 0
+  double elasticity = -1;  // d ln(price) / d ln(rate) at that rate; < 0
 };
 
 // A node's message to the leader. Value type, thread-compatible.
@@ -99,22 +105,21 @@ struct RateReport {
   uint32_t place = 0;   // below FleetRateOptions::places, if that is not 0
   uint64_t number = 0;  // rises with every report of the node
   Instant sent;         // by the node's clock
-  RateGrant held;       // the grant obeyed last; term 0 = none
+  RateGrant held;       // the latest grant that the node obeyed; term 0 = none
   // The value of the next crawl, smoothed (PriceMeter); 0 = not known.
   double price = 0;
   std::optional<PriceDemand> demand;  // the demand at `price`; unset = not known
-  Rate used;                          // pages sent out since the last report
-  uint64_t credit = 0;                // pages that workers would take at once beyond those sent
-  uint64_t pages = 0;                 // pages that are not leased, of any value
-  bool refuses = false;               // the last grant was outside its time: a clock is wrong
+  Rate used;                          // the rate of pages handed out since the last report
+  uint64_t credit = 0;   // pages that workers would take at once, in addition to those handed out
+  uint64_t pages = 0;    // pages that are not leased, of any value
+  bool refuses = false;  // the last grant had expired or lasts too long: a clock is wrong
 };
 
-// InvalidArgument, naming the field, for reports that no node can mean: values that are not finite,
-// rates below 0, prices and demands next to nothing or beyond all bounds, an elasticity that is not
-// below
-// 0. Nothing else is trusted to be right.
+// Not OK: InvalidArgument, with the field's name, for a report that no correct node sends: values
+// that are not finite, negative rates, prices and demands outside any real range, or an elasticity
+// that is not below 0. The leader does not rely on any other property of a report.
 [[nodiscard]] Status Validate(const RateReport& report);
-// InvalidArgument, naming the field, for grants that no leader can mean.
+// Not OK: InvalidArgument, with the field's name, for a grant that no correct leader makes.
 [[nodiscard]] Status Validate(const RateGrant& grant);
 
 }  // namespace freshet

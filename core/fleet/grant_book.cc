@@ -8,7 +8,8 @@
 namespace freshet {
 namespace {
 
-// Sums of doubles come out higher or lower by some 1e-13; so much is never granted.
+// Sums of doubles have rounding errors of about 1e-13. This share of R is never granted, to cover
+// them.
 constexpr double kRounding = 1e-12;
 
 double Usable(Rate rate) { return rate.per_second() * (1 - kRounding); }
@@ -29,18 +30,20 @@ void GrantBook::SetRate(Rate rate) {
   CHECK(rate.per_second() >= 0, "rate {}", rate.per_second());
   const double usable = Usable(rate);
   if (usable >= limits_.back().rate) {
-    // Lower limits are no longer in force; among the rest, the older limit says more.
+    // Lower limits no longer apply. Among the limits at or below `usable`, only the oldest is kept:
+    // it covers the most grants.
     while (limits_.size() > 1 && limits_[limits_.size() - 2].rate <= usable) limits_.pop_back();
     limits_.back().rate = usable;
     return;
   }
   if (limits_.back().first == next_number_) {
-    limits_.back().rate = usable;  // no grant was made under it
+    limits_.back().rate = usable;  // no grant was made under this limit
     return;
   }
   limits_.push_back({usable, next_number_, 0});
   if (limits_.size() <= kMostLimits) return;
-  // Replaces the oldest limit by a stricter one, which only makes grants wait longer.
+  // Merges the two oldest limits at the lower rate. This limit is stricter, so it can only delay
+  // grants.
   limits_.front().rate = limits_[1].rate;
   limits_.erase(limits_.begin() + 1);
 }
@@ -56,7 +59,7 @@ void GrantBook::Expire(Instant now) {
     const auto at = it++;
     if (entries.empty()) nodes_.erase(at);
   }
-  // Drops limits whose grants are no older than those of the next, stricter limit.
+  // Drops a limit if the next, stricter limit covers all remaining grants too.
   while (limits_.size() > 1 && limits_[1].first <= oldest) limits_.erase(limits_.begin());
   AddUp();
 }
@@ -135,7 +138,7 @@ RateGrant GrantBook::Grant(NodeId node, Rate rate, Instant now) {
   while (!entries.empty() && entries.back().rate <= rate.per_second()) entries.pop_back();
   entries.push_back({grant.number, rate.per_second(), grant.until + options_.clock_bound});
   if (entries.size() > kMostEntries) {
-    // Merges the oldest entry into the next, at the higher rate of the oldest.
+    // Merges the oldest entry into the next, with the rate of the oldest, which is higher.
     entries[1].rate = entries[0].rate;
     entries.pop_front();
   }

@@ -1,5 +1,6 @@
-// The leader's book of its grants, and of earlier grants that nodes may still obey. The book alone
-// decides how much may be granted, so that the sum of the rates obeyed never exceeds R.
+// The leader's record of its grants, and of grants by earlier leaders that nodes might still obey.
+// This class alone decides how much can be granted, so that the sum of the obeyed rates never
+// exceeds R.
 #ifndef FRESHET_CORE_FLEET_GRANT_BOOK_H_
 #define FRESHET_CORE_FLEET_GRANT_BOOK_H_
 
@@ -14,45 +15,48 @@
 
 namespace freshet {
 
-// Owner thread only; instants never step back.
+// Owner thread only. Instants never go backwards.
 //
-// A node obeys the latest grant that has reached it, and nobody knows which that is. So the book
-// counts the highest grant that the node may obey, its claim. A grant counts until the node has
-// said that it obeys a later one, or until every clock has passed its end: lifetime and clock bound
-// after it was made.
+// A node obeys the latest grant that it has received, but the leader does not know which grant this
+// is. So the book counts the highest grant that the node might obey: its claim. A grant counts
+// until the node has reported that it obeys a later one, or until its end has passed on every
+// clock, which is the lifetime plus the clock bound after the grant was made.
 //
-// Guarantee: under a constant R the sum of the rates obeyed in the fleet is at most R at any
-// instant. Otherwise it is at most the highest R that was in force at some time in the lifetime and
-// twice the clock bound before; and where the leader changed in that time, in twice as long before.
+// Guarantee: while R is constant, the sum of the obeyed rates in the fleet is at most R at any
+// instant. If R changes, the sum is at most the highest R of the preceding period, which has the
+// length of the lifetime plus twice the clock bound. If the leader changed in this period, the
+// period is twice as long.
 //
-//   R is lowered  grants made from then on keep to the lower R among themselves; with those before,
-//                 to what was in force for them. The sum goes down as fast as nodes answer, and at
-//                 the latest when what was granted before has run out.
-//   a new leader  knows nothing of what its predecessor granted but that it keeps to R and has run
-//                 out after lifetime and clock bound: the quiet time. In it, it may only renew what
-//                 nodes say they have (Adopt), so that the fleet keeps crawling. It is over
-//                 sooner where it is known of all that they obey no such grant any more (EndQuiet).
+// - When R is lowered, the sum of later grants stays within the lower R. The sum of later and
+//   earlier grants stays within the limit that applied to the earlier ones. The total falls as fast
+//   as nodes answer, and at the latest when the earlier grants have expired.
+// - A new leader does not know the grants of its predecessor. It knows only that their sum is
+//   within R, and that they have expired after the lifetime plus twice the clock bound: the quiet
+//   time. During the quiet time, the new leader can only renew what nodes report that they hold
+//   (Adopt), so that the fleet keeps crawling. The quiet time ends early if it is known that no
+//   node obeys an earlier grant any more (EndQuiet).
 class GrantBook {
  public:
   // Opens the book of a leader whose term begins now. Precondition: the options are valid.
   GrantBook(const FleetRateOptions& options, uint64_t term, Rate rate, Instant now);
 
+  // Sets R. Precondition: at least 0.
   void SetRate(Rate rate);
   [[nodiscard]] Rate rate() const { return Rate::PerSecond(limits_.back().rate); }
-  // Whether the quiet time lasts, in which no node gets more than it had, as of the last Expire or
-  // EndQuiet.
+  // Returns true during the quiet time, in which no node gets more than it already had. The value
+  // is that of the last Expire or EndQuiet.
   [[nodiscard]] bool quiet() const { return quiet_; }
 
-  // Drops grants that have run out. Call it before the three below.
+  // Drops expired grants. Call it before Allowed, Claim and Free.
   void Expire(Instant now);
-  // Records that the node has obeyed this grant of the present term, so it obeys no earlier one.
+  // Records that the node obeyed this grant of the present term, so it obeys no earlier grant.
   void Acknowledge(NodeId node, uint64_t number);
-  // Records that the node obeys this grant of an earlier term; `sent` is the time of its report, by
-  // its clock. Does nothing unless the predecessor, too, must have counted the grant when it
-  // stopped: reported after this term began, and not run out. A node that reports in this way that
-  // it obeys nothing any more is Unbound.
+  // Records that the node obeys this grant of an earlier term. `sent` is the time of the node's
+  // report, by the node's clock. The book must be sure that the predecessor counted the grant when
+  // it stopped. So Adopt accepts only reports that were sent after this term began, and takes an
+  // expired grant as a rate of 0. A node that reports no valid grant becomes Unbound.
   void Adopt(const RateGrant& held, Instant sent, Instant now);
-  // Frees the grants of a node that will never pick again.
+  // Frees the grants of a node that will never pick pages again.
   void Release(NodeId node);
   // Ends the quiet time. Precondition: no node obeys a grant of an earlier term, now or later.
   void EndQuiet() {
@@ -61,43 +65,45 @@ class GrantBook {
     adopted_.clear();
   }
 
-  // The highest rate that the node may be granted now.
+  // The highest rate that can be granted to the node now.
   [[nodiscard]] Rate Allowed(NodeId node) const;
-  // Whether a grant in the quiet time, of any rate, takes nothing from the node.
+  // Returns true if a grant during the quiet time, of any rate, cannot lower the rate that the node
+  // obeys.
   [[nodiscard]] bool Unbound(NodeId node) const {
     const auto it = adopted_.find(node);
     return it != adopted_.end() && it->second == 0;
   }
-  // The highest rate that the node may be obeying, and the sum over all nodes.
+  // The highest rate that the node might obey now; and the sum of these rates over all nodes.
   [[nodiscard]] Rate Claim(NodeId node) const;
   [[nodiscard]] Rate Claimed() const { return Rate::PerSecond(limits_.front().claimed); }
-  // The rate that can be granted on top of all claims.
+  // The rate that can be granted in addition to all claims.
   [[nodiscard]] Rate Free() const;
-  // Enters a grant. Precondition: at most Allowed(node).
+  // Makes and records a grant. Precondition: `rate` is at most Allowed(node).
   [[nodiscard]] RateGrant Grant(NodeId node, Rate rate, Instant now);
   // The number of the last grant of this term.
   [[nodiscard]] uint64_t last_number() const { return next_number_ - 1; }
 
  private:
-  // A grant in the book. Rates are doubles, per second, to be added up.
+  // A grant in the book. Rates are doubles, per second, so that they can be added.
   struct Entry {
     uint64_t number = 0;
     double rate = 0;
-    Instant over;  // when no node obeys the grant any more, by the leader's clock
+    Instant over;  // the time, by the leader's clock, from which no node obeys the grant
   };
-  // Rates fall from the front to the back: a grant that came before a higher one is dropped,
-  // because only the higher one counts.
+  // Rates fall from front to back: an older grant that is not higher than a newer one is dropped,
+  // because only the highest counts.
   using Entries = std::deque<Entry>;
-  // Grants from `first` on keep to `rate` among themselves. Rates fall, numbers rise.
+  // The sum of grants from number `first` on stays within `rate`. In limits_, rates fall and
+  // numbers rise.
   struct Limit {
     double rate = 0;
     uint64_t first = 0;
-    double claimed = 0;  // claimed by grants from `first` on, over all nodes
+    double claimed = 0;  // sum of the claims of all nodes, counting only grants from `first` on
   };
-  static constexpr size_t kMostEntries = 32;  // entries of one node
+  static constexpr size_t kMostEntries = 32;  // max entries of one node
   static constexpr size_t kMostLimits = 8;
 
-  // The highest of the grants from `first` on.
+  // The rate of the highest grant from number `first` on.
   [[nodiscard]] static double ClaimOf(const Entries& entries, uint64_t first);
   [[nodiscard]] const Entries& EntriesOf(NodeId node) const;
   void AddUp();
@@ -108,9 +114,9 @@ class GrantBook {
   Instant quiet_until_;
   bool quiet_ = true;
   uint64_t next_number_ = 1;
-  std::map<NodeId, Entries> nodes_;   // in order, so that sums do not depend on hashes
-  std::map<NodeId, double> adopted_;  // the highest rates that nodes may have during the quiet time
-  std::vector<Limit> limits_;         // never empty; the last one has R
+  std::map<NodeId, Entries> nodes_;   // ordered, so that sums do not depend on hashes
+  std::map<NodeId, double> adopted_;  // max rates of nodes during the quiet time
+  std::vector<Limit> limits_;         // never empty; the last limit is R
 };
 
 }  // namespace freshet

@@ -1,5 +1,5 @@
-// Judges whether a leader is of use to its fleet. A leader that hears from few nodes, or whose
-// grants few can obey, gives up the lead, so that another may do better.
+// Judges whether a leader serves its fleet well enough. A leader gives up its lead if it hears from
+// few nodes, or if few nodes can obey its grants, so that another node can lead.
 #ifndef FRESHET_CORE_FLEET_LEAD_REVIEW_H_
 #define FRESHET_CORE_FLEET_LEAD_REVIEW_H_
 
@@ -18,9 +18,10 @@ class LeadReview {
   // Precondition: the options are valid.
   explicit LeadReview(const FleetRateOptions& options) : patience_(options.lifetime) {}
 
-  // Whether the leader should give up. For the time of a grant, fewer than half of the `serving`
-  // places (its own counts) have heard it, or more than half could not obey their grants.
-  // `figures`: of the last round; unset = this node does not lead.
+  // Returns true if the leader should give up. This is so if, for the lifetime of a grant, the
+  // leader heard from fewer than half of the `serving` places (the leader's place included), or
+  // more than half could not obey their grants. `figures` are those of the last round; unset = this
+  // node does not lead.
   [[nodiscard]] bool GivesUp(const std::optional<FleetRateFigures>& figures, size_t serving,
                              Instant now);
 

@@ -13,12 +13,13 @@
 namespace freshet {
 namespace {
 
-// Where all pages are fresh the price is 0; its logarithm must stay finite.
+// If all pages are fresh, the price is 0. This minimum keeps its logarithm finite.
 constexpr double kLeastPrice = 1e-30;
-// The slope is taken between price/kStep and price*kStep.
+// The slope is measured between price/kStep and price*kStep.
 constexpr double kStep = 1.1;
 
-// Crawls a second of all pages of the sample if each is crawled when it is worth the price.
+// The crawl rate, per second, of all pages in the sample if each page is crawled whenever its value
+// reaches the price.
 double RateAt(std::span<const PricedPage> sample, double price) {
   double rate = 0;
   for (const PricedPage& page : sample) {

@@ -1,4 +1,4 @@
-// The price of a node, and the rate that its pages ask for at that price.
+// Measures the price of a node, and the crawl rate that its pages need at a price.
 #ifndef FRESHET_CORE_FLEET_PRICE_METER_H_
 #define FRESHET_CORE_FLEET_PRICE_METER_H_
 
@@ -12,19 +12,20 @@
 
 namespace freshet {
 
-// Smooths the price of a node: the geometric mean over `memory`. Owner thread only.
+// Smooths the price of a node: a geometric mean over `memory`. Owner thread only.
 //
-// Feed it the value of the best page left (ShardState::Peek) at even intervals. The value of the
-// next crawl is known without any crawl, so also at rate 0. A burst of signals counts until its
-// pages are crawled, not once for each crawl.
+// Add the value of the best remaining page (ShardState::Peek) at regular intervals. The value of
+// the next crawl is known without a crawl, so this also works at rate 0. A burst of signals then
+// counts for as long as its pages wait, and not once per crawl.
 class PriceMeter {
  public:
   // Precondition: memory > 0.
   explicit PriceMeter(Duration memory);
 
-  // Infinite values, of forced pages, say nothing about the price and are ignored.
+  // Adds a value. Infinite values are ignored: they belong to forced pages and say nothing about
+  // the price.
   void Add(double value, Instant now);
-  // 0 = not known.
+  // The smoothed price; 0 = not known.
   [[nodiscard]] double price() const;
 
  private:
@@ -33,22 +34,22 @@ class PriceMeter {
   double log_price_ = 0;
 };
 
-// The fields of a page that decide the rate that a price asks for. Value type, thread-compatible.
+// The properties of a page that determine its crawl rate at a price. Value type, thread-compatible.
 struct PricedPage {
   double importance = 0;
   PageRates rates;
 };
 
-// The demand of `all` pages, estimated from a sample, if each is crawled whenever it is worth
-// `price` by greedy_ncis. The demand follows from the believed rates of the pages, not from
-// measured rates and prices: while rates follow prices, their relation shows the leader and not the
-// pages. Unset = no page of the sample is ever worth the price. Cost: two thresholds for each page
-// of the sample, up to a microsecond each.
+// Estimates the demand of `all` pages from a sample, if greedy_ncis crawls each page whenever its
+// value reaches `price`. The estimate uses the believed rates of the pages, not measured crawl
+// rates and prices: the leader sets rates by prices, so measurements would show the leader's rule
+// and not the pages. Unset = no page of the sample is ever worth the price. Cost: two thresholds
+// per page of the sample, up to a microsecond each.
 [[nodiscard]] std::optional<PriceDemand> DemandAt(std::span<const PricedPage> sample, uint64_t all,
                                                   double price);
 
-// The demand at the price `to`, from the demand at `from`: along the slope there, and at most ten
-// times as much or a tenth. Preconditions: both prices > 0.
+// Extrapolates the demand from the price `from` to the price `to` along its slope. The rate changes
+// by a factor of at most ten in either direction. Precondition: both prices > 0.
 [[nodiscard]] PriceDemand DemandMoved(const PriceDemand& demand, double from, double to);
 
 }  // namespace freshet

@@ -8,7 +8,8 @@
 namespace freshet {
 namespace {
 
-// Logarithms, because powers of price ratios can leave the range of doubles.
+// One node's rate as a function of lambda. Holds logarithms, because powers of price ratios can
+// exceed the range of doubles.
 struct Answer {
   double log_usual = 0;
   double log_price = 0;
@@ -28,7 +29,7 @@ double Sum(const std::vector<Answer>& answers, double log_lambda) {
   return sum;
 }
 
-// The logarithm of the geometric mean of the known prices, weighted by usual rates.
+// The logarithm of the geometric mean of the known prices, weighted by the usual rates.
 double MeanLogPrice(std::span<const PriceShare> shares, bool* any) {
   double sum = 0;
   double weight = 0;
@@ -41,8 +42,8 @@ double MeanLogPrice(std::span<const PriceShare> shares, bool* any) {
   return *any ? sum / weight : 0;
 }
 
-// The logarithm of lambda at which the sum of rates, which falls, reaches `total`. Precondition: it
-// does.
+// The logarithm of the lambda at which the sum of the rates equals `total`. The sum falls as lambda
+// rises. Precondition: some lambda reaches `total`.
 double Solve(const std::vector<Answer>& answers, double total, double log_lambda) {
   double step = 0.1;
   double low = log_lambda;

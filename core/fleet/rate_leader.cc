@@ -9,35 +9,36 @@
 namespace freshet {
 namespace {
 
-// Elasticities are believed between these.
+// Reported elasticities are clamped to these limits.
 constexpr double kLeastElasticity = 0.25;
 constexpr double kMostElasticity = 4;
 constexpr double kUnknownElasticity = 1;
-// Used rates are smoothed over kUseRounds. They tell what a node can use once its rate allowed
-// kTellingCrawls in these rounds.
+// Used rates are smoothed over kUseRounds. They show how much a node can use once the node's rate
+// allowed kTellingCrawls crawls in these rounds.
 constexpr double kUseRounds = 10;
 constexpr double kTellingCrawls = 20;
-// A shorter mean, over kRecentRounds, shows which node takes its whole rate again, as when workers
-// come back: kTakesAll of its rate.
+// A shorter mean, over kRecentRounds, shows early which nodes use their whole rate again, for
+// example after workers return. A node counts as one of them if it uses kTakesAll of its rate. Its
+// rate can then grow to kBackAgain times its use.
 constexpr double kRecentRounds = 2;
 constexpr double kTakesAll = 0.95;
 constexpr double kBackAgain = 2;
-// A node that uses less than this share of its rate cannot use all of it.
+// A node that uses less than this share of its rate is taken to be unable to use all of it.
 constexpr double kUsesAll = 0.8;
-// A node short of pages or workers may try this much more than it uses, so that it can recover.
+// A node that lacks pages or workers can get this many times its use, so that it can recover.
 constexpr double kHeadroom = 1.25;
-// The part of the way to its target that a rate goes in a round: the answer shows after a round or
-// two, and is smoothed after several.
+// The share of the way to its target that a rate moves in one round. The node's answer shows after
+// one or two rounds, and is smoothed over several.
 constexpr double kDamping = 0.2;
-// The most by which a rate is multiplied or divided in one round, unless it was next to nothing.
+// The largest factor by which a rate rises or falls in one round, except from very low rates.
 constexpr double kMostStep = 2;
-// Rounds between two small cuts of a node's rate: by then, chance has largely cancelled out.
+// Rounds between two small cuts of a node's rate. By then, random errors have largely averaged out.
 constexpr uint64_t kPatience = 10;
-// The least share of the mean rate that a node is expected to need.
+// The lowest expected rate of a node, as a share of the mean rate.
 constexpr double kLeastExpected = 1e-6;
-// Lower rates, per second, count as 0: such numbers divide badly.
+// Lower rates, per second, count as 0, because divisions by them could overflow.
 constexpr double kLeastRate = 1e-9;
-// The most by which reports of nodes are off, either way.
+// The largest factor by which the leader corrects a node's reported demand, in either direction.
 constexpr double kMostFactor = 1e3;
 
 Rate WorthSharing(Rate rate) {
@@ -138,21 +139,23 @@ Status RateLeader::Hear(const RateReport& report, Instant now) {
   const Rate held = report.held.until > report.sent ? report.held.rate : Rate();
   const double obeys = WorthSharing(held).per_second();
   if (created && obeys > 0) {
-    // The grant of an earlier leader is all that is known of what that leader had learned.
+    // This is all that the present leader can know of what an earlier leader had learned.
     node.granted = node.obeyed = obeys;
     node.use = node.recent = {.used = report.used.per_second(), .had = obeys};
   }
-  // Where a report lacks a price or demand, the last one stands.
+  // If a report has no price or demand, the previous one is kept.
   const double price = report.price > 0 ? report.price : node.report.price;
   const auto demand = report.demand ? report.demand : node.report.demand;
   node.report = report;
   node.report.price = price;
   node.report.demand = demand;
   node.heard = now;
-  // Over the first few reports the smoothed use is the mean: before, nothing is known.
+  // Over the first few reports, the smoothed use is the plain mean, because there is no earlier
+  // value.
   node.reports = std::min(node.reports + 1, kUseRounds);
   const double least_share = 1 / node.reports;
-  // Since its last report the node obeyed both grants.
+  // Since its last report, the node obeyed the grant of that report and the present one. It
+  // certainly had the lower rate of the two.
   const Use seen = {.used = report.used.per_second(), .had = std::min(node.obeyed, obeys)};
   node.use.Learn(seen, std::max(ShareOfRounds(kUseRounds), least_share));
   node.recent.Learn(seen, std::max(ShareOfRounds(kRecentRounds), least_share));
@@ -171,7 +174,7 @@ void RateLeader::ExpectRates(const std::vector<Part>& parts) const {
     const double by_pages = pages > 0 ? rate * static_cast<double>(node.report.pages) / pages : 0;
     node.expected = std::max(least, by_demand ? node.report.demand->rate.per_second() : by_pages);
     if (node.fitted && node.by_demand == by_demand) continue;
-    // The rate that the node had is all that is known of the error of `expected`.
+    // The node's granted rate is the only evidence for the error of `expected`.
     if (node.granted > 0) node.factor = FactorOf(node.granted, node.expected);
     node.fitted = true;
     node.by_demand = by_demand;
@@ -181,12 +184,13 @@ void RateLeader::ExpectRates(const std::vector<Part>& parts) const {
 double RateLeader::MostOf(const Node& node, double mean) const {
   if (node.report.pages == 0) return 0;
   const double at_once = static_cast<double>(node.report.credit) / options_.round.seconds();
-  // Without credit, the workers are busy with the present rate.
+  // Without credit, the workers can take only what they take now.
   double most = node.use.used * (node.report.credit == 0 ? 1.0 + options_.dead_band : kHeadroom);
   most += at_once;
   const double could = node.use.had * options_.round.seconds() * node.reports;
   if (could >= kTellingCrawls && node.use.used < kUsesAll * node.use.had) {
-    // Workers would take more than the node sends: hosts are not free, or pages are few.
+    // The workers would take more than the node hands out: its hosts are not free, or it has few
+    // pages.
     const bool takes_all = node.recent.used >= kTakesAll * node.recent.had;
     const double takes = std::max(node.use.used * kHeadroom,
                                   node.recent.used * (takes_all ? kBackAgain : kHeadroom));
@@ -225,7 +229,8 @@ void RateLeader::Split(std::vector<Part>& parts) {
   for (size_t i = 0; i < parts.size(); ++i) {
     const double granted = parts[i].node->granted;
     const double wanted = split.rates[i];
-    // Another node can use the freed rate only once this node has answered.
+    // If the cut is small, the node keeps its rate: others can use the freed rate only after this
+    // node has answered.
     const bool small = wanted < granted && wanted > granted * (1 - options_.dead_band);
     const bool keep =
         small && granted <= shares[i].most && (rounds_ + parts[i].id.value()) % kPatience != 0;
@@ -250,7 +255,7 @@ void RateLeader::TakeFigures(const std::vector<Part>& parts, const std::vector<P
 void RateLeader::GrantOne(const Part& part, double rate, Instant now,
                           std::vector<RateGrant>* grants) {
   const Rate allowed = book_.Allowed(part.id);
-  // The node may have an unknown, higher grant of an earlier leader, which must not be replaced.
+  // The node might hold a higher grant of an earlier leader, which this grant would replace.
   if (allowed == Rate() && book_.quiet() && !book_.Unbound(part.id)) return;
   const Rate granted = std::min(allowed, Rate::PerSecond(rate));
   grants->push_back(book_.Grant(part.id, granted, now));
@@ -264,7 +269,7 @@ void RateLeader::GrantOne(const Part& part, double rate, Instant now,
 
 std::vector<RateGrant> RateLeader::GrantAll(std::vector<Part>& parts, Instant now) {
   std::vector<RateGrant> grants;
-  // Nodes that get no more than their claim take nothing from the free rate.
+  // Nodes whose rate does not exceed their claim take nothing from the free rate.
   double more = 0;
   std::vector<const Part*> rising;
   for (const Part& part : parts) {
@@ -292,8 +297,9 @@ std::vector<RateGrant> RateLeader::Round(Instant now) {
   for (auto it = nodes_.begin(); it != nodes_.end();) {
     const bool silent = it->second.heard + options_.silence < now;
     if (!silent) parts.push_back({it->first, &it->second, 0});
-    // The book has the grants that a silent node may still obey. The next node of a place inherits
-    // what was learned about it.
+    // The silent node's data can be dropped, because the book still has the grants that the node
+    // might obey. If nodes have places, the data is kept: the next node of the place inherits what
+    // was learned.
     if (silent && options_.places == 0) {
       it = nodes_.erase(it);
     } else {

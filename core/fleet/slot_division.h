@@ -1,5 +1,5 @@
-// Divides the slots of all hosts among a fleet: in equal ranges, the divisions, each with its own
-// server, log and rate.
+// Divides the slots of all hosts in a fleet into equal ranges, called divisions. Each division has
+// a server, a log and a crawl rate.
 #ifndef FRESHET_CORE_FLEET_SLOT_DIVISION_H_
 #define FRESHET_CORE_FLEET_SLOT_DIVISION_H_
 
@@ -14,7 +14,7 @@ namespace freshet {
 // thread-compatible.
 struct SlotDivision {
   uint32_t divisions = 1;  // 1..kSlots
-  uint32_t division = 0;   // below that
+  uint32_t division = 0;   // below `divisions`
 
   // The division that has the slot.
   [[nodiscard]] constexpr uint32_t Of(Slot slot) const {
@@ -22,7 +22,8 @@ struct SlotDivision {
   }
   [[nodiscard]] constexpr bool Has(Slot slot) const { return Of(slot) == division; }
 
-  // The division whose server keeps what the fleet has once: crawl rate, settings, crawl frontier.
+  // The division whose server keeps what the fleet has only once: crawl rate, settings, crawl
+  // frontier.
   static constexpr uint32_t kKeeper = 0;
   [[nodiscard]] constexpr bool keeps() const { return division == kKeeper; }
 
