@@ -6,7 +6,7 @@ namespace freshet {
 namespace {
 
 constexpr int64_t kBucketsPerDay = 64;
-// Most void entries beyond the number of others.
+// Void entries are tolerated up to the number of valid ones plus this many.
 constexpr size_t kMostVoid = 4096;
 
 }  // namespace
@@ -37,7 +37,7 @@ void AgeBinWheel::Set(PageId page, Instant edge) {
 void AgeBinWheel::Sweep() {
   DCHECK(edges_ <= entries_);
   if (!sweep_.empty()) {
-    // The bucket may have come due meanwhile.
+    // The bucket might have become due and been removed since the sweep began.
     const auto found = buckets_.find(sweep_.back());
     if (found != buckets_.end()) DropVoid(found->first, found->second);
     sweep_.pop_back();
@@ -51,7 +51,7 @@ void AgeBinWheel::DropVoid(Bucket bucket, std::vector<uint32_t>& entries) {
   size_t kept = 0;
   for (const uint32_t page : entries) {
     if (tags_[page] != tag) continue;
-    // A further entry of the page would be a duplicate.
+    // Clears the tag for now, so that another entry of the same page is dropped as a duplicate.
     tags_[page] = 0;
     entries[kept++] = page;
   }

@@ -1,15 +1,16 @@
-// The state of a shard, by owner: the pages and the structures for picks (page_book.h), the hosts
-// (host_book.h), the crawl ids (crawl_book.h), and the lessons of crawls and signals (learning.h).
+// The state of a shard, in parts: the pages and the structures for picks (page_book.h), the hosts
+// (host_book.h), the crawl ids (crawl_book.h), and what crawls and signals have taught
+// (learning.h).
 //
-// A step (shard_steps.h) has the books const, and so cannot change them: it stages all changes in a
-// transaction. Code that can change the books is all behind ShardState:
+// A step (shard_steps.h) gets the books as const, so it cannot change them: it stages all changes
+// in a transaction. All code that can change the books is behind ShardState:
 //
 //   shard_loading.h   stored records, at the start
 //   shard_install.h   a committed transaction
 //   shard_timers.h    due timers, and work in slices
 //   shard_state.cc    picks, and defaults of politeness
 //
-// page_moves.h changes a page in several books at once.
+// page_moves.h has functions that change a page in several books at once.
 #ifndef FRESHET_CORE_SCHEDULE_BOOKS_H_
 #define FRESHET_CORE_SCHEDULE_BOOKS_H_
 
@@ -27,10 +28,10 @@
 
 namespace freshet {
 
-// The pass over all pages for deletions (shard_timers.h).
+// The state of the pass over all pages that deletes pages (shard_timers.h).
 struct DeletionSweep {
-  uint32_t next = UINT32_MAX;  // the next page to look at; UINT32_MAX = nothing is being deleted
-  Instant at;                  // not before this instant
+  uint32_t next = UINT32_MAX;  // the next page to visit; UINT32_MAX = nothing is being deleted
+  Instant at;                  // the next slice starts at this instant at the earliest
 };
 
 // Owner thread only.
@@ -43,7 +44,7 @@ struct Books {
   Books(const Books&) = delete;
   Books& operator=(const Books&) = delete;
 
-  const ShardOptions options;  // policy: that of the start; see PolicySwitch
+  const ShardOptions options;  // the policy is that of the start; PolicySwitch has the present one
   Learning learning;
   HostBook hosts;
   CrawlBook crawls;
@@ -52,7 +53,7 @@ struct Books {
   EventCounts counts;
 };
 
-// `field` is the field of the refused request, if any.
+// `field` is the field of the refused request, with ": "; empty = none.
 [[nodiscard]] inline Status TooManyPages(std::string_view field, const Books& books) {
   return MakeStatus(absl::StatusCode::kResourceExhausted,
                     "{}a shard has at most {} pages: the server needs more shards", field,

@@ -1,5 +1,5 @@
-// The record changes of one batch of events: the store must write them atomically before the shard
-// installs or acknowledges anything. Free of any store's types.
+// The record changes of one batch of events. The store must write them atomically before the shard
+// installs them or acknowledges anything. Does not depend on the types of any store.
 #ifndef FRESHET_CORE_SCHEDULE_CHANGES_H_
 #define FRESHET_CORE_SCHEDULE_CHANGES_H_
 
@@ -19,34 +19,34 @@ namespace freshet {
 
 struct PageRecord;
 
-// The least time before the last commit over which a closed or killed store still knows the
-// assignment of each lease, ended or not: hosts with shorter delays need not be written with every
-// assignment.
+// A store keeps all assignments of at least this period before its last commit, even if it is
+// killed. Assignments of ended leases are included. So a host with a shorter delay need not be
+// written with every assignment.
 inline constexpr Duration kAssignmentsKept = Duration::Seconds(10);
 
-// A page to be written. The owner of the Changes owns the record, which outlives the commit.
+// A page to write. The record belongs to the owner of the Changes, and outlives the commit.
 struct PageWrite {
   const PageRecord* record = nullptr;
-  bool created = false;  // the store does not have it yet
+  bool created = false;  // the store does not have the page yet
 };
 
-// Thread-compatible. One Changes belongs to one slot owner: no page or host occurs twice.
+// Thread-compatible. The changes belong to one shard, and no page or host occurs twice.
 struct Changes {
-  uint16_t shard = 0;  // the owner
-  // When the changes were made; none = not known. The store need not keep assignments from
-  // kAssignmentsKept before.
+  uint16_t shard = 0;  // the shard that owns the records
+  // When the changes were made; none = not known. The store can drop assignments that are older
+  // than this by kAssignmentsKept.
   Instant now;
   std::vector<PageWrite> pages;
   std::vector<const PageRecord*> removed_pages;
   std::vector<HostRecord> hosts;
   std::vector<std::string>
-      removed_hosts;  // no page has them, and none of `hosts` or `pages` names one
-  // New or changed leases, ended ones included. If a lease occurs twice, the later counts.
+      removed_hosts;  // hosts without pages; none of `hosts` or `pages` names one of them
+  // New or changed leases, including ended ones. If a lease occurs twice, the later one counts.
   std::vector<LeaseRecord> leases;
-  std::vector<LeaseId> closed_leases;  // no longer remembered either
+  std::vector<LeaseId> closed_leases;  // ended leases that are no longer remembered
   std::vector<SourceRecord> sources;
   std::vector<CrawlRecord> crawls;
-  std::vector<std::string> removed_crawls;  // crawl ids; none of `crawls` is one
+  std::vector<std::string> removed_crawls;  // crawl ids, none of which is in `crawls`
   std::optional<Settings> settings;
   std::optional<EpochRecord> epoch;
 

@@ -1,9 +1,9 @@
-// An index for each class of crawl ids, to find the best page among some of the classes.
+// One index per class of crawl ids, to find the best page among some of the classes.
 //
-// All crawl ids without a share or a maximum of the crawl rate are of class 0, whose index has
-// pages and hosts under their own ids: as long as there is no other class, this is that index. The
-// other indexes number their pages and hosts themselves, so that each takes memory only for its
-// own.
+// A crawl id without a share of the crawl rate, a maximum crawl rate or dedicated workers is of
+// class 0. The index of class 0 has pages and hosts under their usual ids, and is the only index
+// while there is no other class. The other indexes number their pages and hosts themselves, so that
+// each takes memory only for what it contains.
 #ifndef FRESHET_CORE_SCHEDULE_CLASSED_INDEX_H_
 #define FRESHET_CORE_SCHEDULE_CLASSED_INDEX_H_
 
@@ -28,19 +28,20 @@ struct ClassedPick {
   CrawlClass crawl_class = 0;
 };
 
-// Has the functions of PriceIndex (core/index/price_index.h); without a named class, in the class
-// of the page. Several classes cost a hash lookup a call and five bytes a page. Owner thread only.
+// Has the functions of PriceIndex (core/index/price_index.h). A function without a class argument
+// acts on the class of the page. If there are several classes, each call costs an additional hash
+// lookup, and each page takes five more bytes. Owner thread only.
 class ClassedIndex {
  public:
-  // The gate outlives this index. It tells when a host is free of which a class gets its first
-  // page.
+  // The gate must outlive this index. When a class gets its first page of a host, the index asks
+  // the gate when the host is free.
   explicit ClassedIndex(const HostGate& hosts) : gate_(hosts) {}
 
   void GrowTo(size_t pages, size_t hosts) { common_.GrowTo(pages, hosts); }
-  // Puts the page into this class, from any other.
+  // Puts the page into this class, and removes it from any other.
   void Put(PageId page, const IndexEntry& entry, CrawlClass crawl_class);
-  // Moves a page of the index to the class; true = it was in another. `suspended` says whether the
-  // page is suspended.
+  // Moves a page of the index to the class. Returns true if it was in another class. `suspended`:
+  // true if the page is suspended.
   bool Move(PageId page, CrawlClass crawl_class, bool suspended);
   void Remove(PageId page);
   void Suspend(PageId page);
@@ -48,7 +49,7 @@ class ClassedIndex {
   void SetHostFree(HostId host, Instant free_at);
   void SetHostGroup(HostId host, GroupId group);
   void SetGroupFree(GroupId group, Instant free_at);
-  // The best of the pages of these classes. `at` must not be earlier than in the call before.
+  // The best page of these classes at `at`, which must not be earlier than in the previous call.
   [[nodiscard]] std::optional<ClassedPick> Best(Instant at, ClassSet among);
 
   [[nodiscard]] std::optional<IndexEntry> Find(PageId page) const;
@@ -63,7 +64,7 @@ class ClassedIndex {
   [[nodiscard]] uint64_t evaluations() const {
     return Sum([](const PriceIndex& index) { return index.evaluations(); });
   }
-  // 0 also if the page is not in.
+  // The class of the page; 0 also if the page is not in the index.
   [[nodiscard]] CrawlClass ClassOf(PageId page) const {
     return IsNumbered(page) ? static_cast<CrawlClass>(classes_->of_page[page.value()] - 1)
                             : CrawlClass{0};
@@ -71,14 +72,15 @@ class ClassedIndex {
 
  private:
   struct Classes {
-    // The class + 1; 0 = not in, or in the common index.
+    // The class + 1; 0 = not in an index, or in the common index.
     SegmentedArray<uint8_t> of_page;
-    // id in the index of the page's class, unless that is the common one
+    // The page's id in the index of its class, unless it is in the common index.
     SegmentedArray<PageId> number;
+    // By HostId: the classes whose index knows the host.
     SegmentedArray<ClassSet> of_host;
-    // By class; class 0 has the common index.
+    // By class. Unused for class 0, which has the common index.
     std::array<std::unique_ptr<NumberedIndex>, limits::kMaxCrawlClasses> by_class;
-    ClassSet some = 0;  // classes with an index of their own
+    ClassSet some = 0;  // classes that have an index
   };
 
   template <typename Of>
@@ -89,7 +91,7 @@ class ClassedIndex {
     return sum;
   }
   static_assert(limits::kMaxCrawlClasses < UINT8_MAX);
-  // Whether the page is in an index that numbers its pages itself.
+  // Returns true if the page is in an index that numbers its pages itself.
   [[nodiscard]] bool IsNumbered(PageId page) const {
     return classes_ != nullptr && page.value() < classes_->of_page.size() &&
            classes_->of_page[page.value()] != 0;
@@ -104,7 +106,7 @@ class ClassedIndex {
 
   const HostGate& gate_;
   PriceIndex common_;
-  std::unique_ptr<Classes> classes_;  // null until a page is put into another class
+  std::unique_ptr<Classes> classes_;  // nullptr until a page is put into a class other than 0
 };
 
 }  // namespace freshet

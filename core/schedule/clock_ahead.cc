@@ -9,12 +9,12 @@
 namespace freshet {
 namespace {
 
-// When the state was written, or earlier: none of its times was in the future then.
+// The time when the state was written, or earlier. None of its times was in the future then.
 Instant WrittenAt(const PageState& page) {
   return std::max({page.first_seen, page.last_crawl, page.carried_at, page.last_event});
 }
 
-// Moves the end of a wait that began when the clock was ahead; a wait that is over stays.
+// Moves the end of a wait that began while the clock was ahead. A wait that has ended is unchanged.
 void MoveEnd(Duration ahead, Instant now, Instant* end) {
   if (*end > now && !end->infinite()) *end = std::max(now, *end - ahead);
 }
@@ -48,7 +48,7 @@ Duration CapAtNow(Instant now, PageRecord* page) {
 
 Duration CapAtNow(Instant now, LeaseRecord* lease) {
   const Duration ahead = lease->assigned - now;
-  // Leases are made ahead of their ticks, and handed out at earlier ticks if these are free.
+  // Leases are made ahead of their ticks. They can be handed out at earlier ticks that are free.
   if (ahead <= kClocksDiffer) return {};
   lease->assigned = now;
   MoveEnd(ahead, now, &lease->deadline);

@@ -1,7 +1,7 @@
-// Repairs times that are later than now: a clock that ran ahead has left them behind, and was set
-// back. Unrepaired, a page would wait, its signals be stale, and a lease last, until that time
-// comes. Such events count as of the start, and waits that began then begin again. All functions
-// are thread-safe.
+// Repairs stored times that are later than now. A clock that ran ahead wrote them before it was set
+// back. Without the repair, a page would wait, its signals would look stale and its lease would
+// last until that time. The repair moves future events to now, and restarts waits that began while
+// the clock was ahead. All functions are thread-safe.
 #ifndef FRESHET_CORE_SCHEDULE_CLOCK_AHEAD_H_
 #define FRESHET_CORE_SCHEDULE_CLOCK_AHEAD_H_
 
@@ -14,20 +14,21 @@ struct LeaseRecord;
 struct PageRecord;
 struct PageState;
 
-// The most by which the clocks of a server and its successor may differ.
+// The largest normal difference between the clocks of a server and its successor.
 inline constexpr Duration kClocksDiffer = Duration::Seconds(1);
 
-// The lead of the page's times, as far as the server's clock gave them, over `now`; 0 = no more
-// than clocks differ.
+// How far those times of the page that come from the server's clock are ahead of `now`; 0 = within
+// the normal difference of clocks.
 [[nodiscard]] Duration AheadOf(Instant now, const PageState& page);
 
-// Changes the record to one of a clock that shows `now`. Returns the lead of its times; 0 = none,
-// and nothing is changed. Observations made while the clock was ahead are dropped.
+// Changes the record so that none of its times is later than `now`. Returns how far its times were
+// ahead; 0 = nothing was ahead and nothing has changed. Drops observations from the future.
 Duration CapAtNow(Instant now, PageState* page);
 Duration CapAtNow(Instant now, PageRecord* page);
-// A lease that is ahead by no more than clocks differ stays, because its worker knows its deadline.
+// Keeps a lease that is ahead by no more than the normal difference of clocks, because its worker
+// knows its deadline.
 Duration CapAtNow(Instant now, LeaseRecord* lease);
-// Keeps blocks that did not come from answers of the host: they may be intended.
+// Keeps blocks that do not come from answers of the host: an operator might have set them.
 Duration CapAtNow(Instant now, HostRecord* host);
 
 }  // namespace freshet

@@ -16,8 +16,8 @@ bool CrawlBook::Has(CrawlIndex index) const {
 
 std::vector<CrawlStatus> CrawlBook::Statuses(std::string_view after, size_t most) const {
   const auto before = [this](CrawlIndex a, CrawlIndex b) { return table[a].name < table[b].name; };
-  // A heap whose front is the last of them: most crawl ids are compared with that alone, as a shard
-  // waits for this.
+  // A heap with the last of the chosen crawl ids at the front. Most crawl ids are compared only
+  // with the front, which keeps this fast while the shard waits.
   std::vector<CrawlIndex> first;
   for (uint16_t i = 0; i < table.index_limit(); ++i) {
     const CrawlIndex crawl(i);

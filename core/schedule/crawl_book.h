@@ -1,4 +1,4 @@
-// The crawl ids of a shard, and the news about them.
+// The crawl ids of a shard, and news about them.
 #ifndef FRESHET_CORE_SCHEDULE_CRAWL_BOOK_H_
 #define FRESHET_CORE_SCHEDULE_CRAWL_BOOK_H_
 
@@ -17,23 +17,23 @@ namespace freshet {
 
 // Owner thread only.
 struct CrawlBook {
-  // The crawl ids that have pages or something set: the first `most` after `after`, by name.
+  // The first `most` crawl ids after `after`, by name, that have pages or settings.
   [[nodiscard]] std::vector<CrawlStatus> Statuses(std::string_view after = {},
                                                   size_t most = SIZE_MAX) const;
-  // Returns the status of one crawl id. nullopt = it has neither pages nor settings.
+  // The status of one crawl id; nullopt = it has neither pages nor settings.
   [[nodiscard]] std::optional<CrawlStatus> StatusOf(std::string_view crawl_id) const;
-  // The crawl ids that have a setting.
+  // The crawl ids that have terms.
   [[nodiscard]] std::vector<CrawlStatus> WithTerms() const;
 
-  // Whether the crawl id has pages or something set. One that has a class of its own and nothing
-  // else is known to workers alone.
+  // Returns true if the crawl id has pages or settings. Terms that set only a class do not count as
+  // settings.
   [[nodiscard]] bool Has(CrawlIndex index) const;
 
   CrawlTable table;
   absl::flat_hash_set<std::string> told_empty;  // being deleted, and already reported as empty
   std::vector<std::string> emptied;             // still to be reported as empty
-  std::vector<std::string> declassed;           // lost their class, but may still have pages in it
-  uint32_t reclassing = UINT32_MAX;  // pages from here on still have to follow their class
+  std::vector<std::string> declassed;           // lost their class, but can still have pages in it
+  uint32_t reclassing = UINT32_MAX;  // pages from this id on have not yet moved to their class
 };
 
 }  // namespace freshet

@@ -5,10 +5,10 @@
 namespace freshet {
 namespace {
 
-// In such a name only the number can be wrong, which a list of all names would not say.
+// In a name like this, only the number can be wrong. A list of all names would not help the user.
 bool IsApproximation(std::string_view name) { return name.starts_with("ncis_approx_"); }
 
-// Lists `first` in front of the names, unless empty.
+// Lists `first` before the other names, unless it is empty.
 Status UnknownPolicy(std::string_view name, std::string_view first) {
   const std::vector<std::string_view> known = CrawlPolicyNames();
   std::vector<std::string> names(known.begin(), known.end());

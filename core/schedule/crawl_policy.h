@@ -1,5 +1,5 @@
-// Every crawl policy that a shard can follow, by name: an index policy picks the page of highest
-// value, a rate policy executes a plan with a crawl rate for each page.
+// All crawl policies that a shard can follow, by name. An index policy picks the page with the
+// highest value. A rate policy executes a plan that has a crawl rate for each page.
 #ifndef FRESHET_CORE_SCHEDULE_CRAWL_POLICY_H_
 #define FRESHET_CORE_SCHEDULE_CRAWL_POLICY_H_
 
@@ -21,24 +21,24 @@ struct CrawlPolicy {
   CrawlPolicy(const Policy& policy) : index(policy) {}  // NOLINT: an index policy is a crawl policy
   explicit CrawlPolicy(PlanMethod method) : plan(method) {}
 
-  Policy index;  // in force while there is no plan; used in explanations
-  // Among pages worth more than the price, those that lose most by waiting go first
-  // (core/schedule/urgency.h), not those of highest value; and values count times the chance that
+  Policy index;  // used while there is no plan, and in explanations
+  // Pages that are worth more than the price are ordered by what they lose by waiting
+  // (core/schedule/urgency.h), not by value. Also, each value is multiplied by the probability that
   // the page exists (core/estimate/life.h).
   bool is_default = false;
   std::optional<PlanMethod> plan;
   bool operator==(const CrawlPolicy&) const = default;
 };
 
-// The policy of a name that operators give: `default` is greedy_ncis by urgency, other names are
-// those of ParseCrawlPolicy.
+// The policy for a name that an operator gives. `default` is greedy_ncis ordered by urgency. Other
+// names are those of ParseCrawlPolicy.
 [[nodiscard]] StatusOr<CrawlPolicy> ResolvePolicy(std::string_view name);
-// The policy of a name, for use where signals are discarded for `signal_delay` after a crawl.
-// InvalidArgument also for greedy_ncis_d without a delay: it would be greedy_ncis under another
-// name.
+// Like ResolvePolicy above, for a server that discards signals within `signal_delay` after a crawl.
+// Not OK: InvalidArgument also for greedy_ncis_d if `signal_delay` is 0, because it would be the
+// same as greedy_ncis.
 [[nodiscard]] StatusOr<CrawlPolicy> ResolvePolicy(std::string_view name, Duration signal_delay);
-// Reads the names of ParsePolicy and of ParsePlanMethod. InvalidArgument, with all names, for other
-// text.
+// Accepts the names of ParsePolicy and of ParsePlanMethod. Not OK: InvalidArgument, with all names,
+// for any other text.
 [[nodiscard]] StatusOr<CrawlPolicy> ParseCrawlPolicy(std::string_view name);
 [[nodiscard]] std::string CrawlPolicyName(const CrawlPolicy& policy);
 [[nodiscard]] std::vector<std::string_view> CrawlPolicyNames();

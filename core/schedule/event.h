@@ -1,5 +1,6 @@
-// The events of a shard and its replies, as plain structs. All fields are canonical and validated;
-// times are instants of the server's clock unless said otherwise. Value types, thread-compatible.
+// The events of a shard, and its replies to them, as plain structs. All fields are canonical and
+// validated. Times are by the server's clock unless a comment says otherwise. Value types,
+// thread-compatible.
 #ifndef FRESHET_CORE_SCHEDULE_EVENT_H_
 #define FRESHET_CORE_SCHEDULE_EVENT_H_
 
@@ -27,16 +28,17 @@ namespace freshet {
 
 // --- Events
 
-// The crawl ids that a worker may fetch pages of; nullptr = all. Reports about others are refused
-// as if there were no such lease.
+// The crawl ids whose pages a worker is allowed to fetch; nullptr = all. A report about a page of
+// another crawl id is refused as if the lease did not exist.
 using AllowedCrawls = std::shared_ptr<const std::vector<std::string>>;
 
-// The name of the identity that reports; nullptr = there are no identities, or the server itself. A
-// lease of another identity is refused as if it did not exist.
+// The identity name of the reporter; nullptr = no identities are configured, or the server itself
+// reports. A report about a lease of another identity is refused as if the lease did not exist.
 using Reporter = std::shared_ptr<const std::string>;
 
-// Adds a page or changes its spec: unset fields stay as they are, or at the default of PageSpec for
-// a new page. State and estimates of a known page stay; a gone page becomes a candidate again.
+// Adds a page or changes its spec. Unset fields are unchanged; for a new page they have the
+// defaults of PageSpec. The state and estimates of a known page are kept. A gone page can be
+// crawled again.
 struct UpsertPage {
   PageKey key;
   std::string host;
@@ -46,15 +48,16 @@ struct UpsertPage {
   std::optional<Instant> not_before;
   std::optional<Rate> known_change_rate;
   std::optional<bool> complete_signals;
-  bool reset = false;  // unset fields go back to their defaults instead
-  // Set if another crawler has fetched the page already: the page starts as fresh at this instant.
+  bool reset = false;  // unset fields are set to their defaults instead
+  // Set if another crawler has already fetched the page: the new page counts as fresh at this
+  // instant.
   std::optional<Instant> last_crawl;
-  Claim claim;  // the client that a new crawl id counts for
+  Claim claim;  // the client whose share a new crawl id counts against
 };
 
-// `as_sent`, here and below, is the key as the client sent it, if different from `key`. A page from
-// an earlier release keeps the text that was canonical then; such a page is found by `as_sent` if
-// none is found by `key`.
+// Here and below, `as_sent` is the key as the client sent it, if it differs from `key`. An earlier
+// release canonicalised URLs differently, and its pages keep their text. The shard looks for a page
+// by `as_sent` if `key` finds none.
 struct RemovePage {
   PageKey key;
   std::optional<PageKey> as_sent;
@@ -65,105 +68,106 @@ struct RecheckPage {
   PageKey key;
 };
 
-// The result of a worker. `lease` or a key names the page; with both, they must agree. A result
-// that ends an open lease always counts: `fetched`, from the worker's clock, is moved into the time
-// of the lease, and an undecidable outcome counts as the worse one.
+// A worker's result. `lease` or a key identifies the page; if both are set, they must agree. A
+// result that ends an open lease always counts. `fetched`, which is by the worker's clock, is then
+// moved into the time of the lease. If the outcome cannot be decided, the worse one is assumed.
 struct ReportCrawl {
   std::optional<PageKey> key;  // with a lease, unset if the text is no key or of another slot
   std::optional<PageKey> as_sent;
   LeaseId lease;  // 0 = none
   Instant fetched;
-  // Error, gone, moved and denied stand. Otherwise a digest decides, if one of the same length is
-  // stored; unset needs such a digest, or HTTP status 304.
+  // The outcomes error, gone, moved and denied count as reported. Otherwise, digests decide if a
+  // digest of the same length is stored. Unset: needs a stored digest, or HTTP status 304.
   std::optional<CrawlOutcome> outcome;
-  // False = changed and unchanged are a guess: unless digests can be compared, the shard learns
-  // only that the page is as new as the fetch.
+  // False = the worker only guesses between changed and unchanged. Unless digests can be compared,
+  // the shard then learns only that its copy is as new as the fetch.
   bool looked = true;
   std::string digest;
   std::string etag;
   std::string last_modified;
   uint16_t http_status = 0;
-  Duration retry_after;  // how long no page of the host is fetched; 0 = no pause
-  std::string moved_to;  // canonical URL that the page moved to; empty = not reported
-  std::optional<Duration> crawl_delay;  // from the host's robots.txt; 0 = it has none; >= 0
-  IpAddress address;                    // the host's address; none = not reported
-  AllowedCrawls allowed;                // crawl ids allowed to the reporter
+  Duration retry_after;  // no page of the host is fetched for this long; 0 = no pause
+  std::string moved_to;  // canonical URL of the page's new location; empty = not reported
+  std::optional<Duration> crawl_delay;  // by the host's robots.txt; 0 = none; unset = not reported
+  IpAddress address;                    // IP address of the host; none = not reported
+  AllowedCrawls allowed;                // crawl ids that the reporter is allowed to use
   Reporter reporter;
 };
 
-// The message of a source that a page may have changed. `pages_in_poll` is the number of pages of
-// the site that the same poll named; `poll` identifies that part of the poll among recent ones.
+// A source's message that a page might have changed. `pages_in_poll` is the number of pages of the
+// site that the same poll named. `poll` identifies the site's part of this poll among recent polls.
 struct SignalChange {
   PageKey key;
   uint8_t source = 0;  // index in the source registry
   uint32_t pages_in_poll = 1;
-  uint64_t poll = 0;               // 0 = the signal came alone
-  std::optional<Instant> changed;  // when the page changed, by the source; unset: on arrival
-  uint64_t signal_id_hash = 0;     // 0 = no id, never a duplicate
+  uint64_t poll = 0;               // 0 = the signal did not come from a poll
+  std::optional<Instant> changed;  // time of the change according to the source; unset = on arrival
+  uint64_t signal_id_hash = 0;     // 0 = no id: the signal is never a duplicate
 };
 
-// Hands `page` to a worker while the lease runs. Comes from the shard's own pick.
+// Leases `page`, which the shard has picked, to a worker.
 struct LeasePage {
   PageNumber page;
   PageKey key;
   std::string worker;
   std::string client;  // LeaseRecord::client
-  Instant at;          // the tick that the pick was made for
+  Instant at;          // the tick for which the page was picked
   Duration lease;
   double value = 0;
 };
 
-// The worker returns a page without having fetched it: the page is as before, but a page that is
-// returned again and again waits a little in between.
+// A worker returns a page without having fetched it. The state of the page is unchanged. A page
+// that is returned again and again waits a little before it is handed out again.
 struct ReturnLease {
   LeaseId lease;
-  AllowedCrawls allowed;  // crawl ids allowed to the worker
+  AllowedCrawls allowed;  // crawl ids that the worker is allowed to use
   Reporter reporter;
-  // The page never left the server: neither it nor its host waits for this. The last page of the
-  // host that did leave may have left later than planned, at `host_left`; none = not known.
+  // The page never left the server, so this assignment delays neither the page nor its host. The
+  // last page of the host that did leave might have left later than planned, at `host_left`; none =
+  // not known.
   bool never_left = false;
   Instant host_left;
 };
 
-// The deadline of a lease has passed: the page waits, longer with each time in a row.
+// The deadline of a lease has passed. The page waits, and the wait grows with each expiry in a row.
 struct ExpireLease {
   LeaseId lease;
 };
 
 struct SetHost {
   std::string host;
-  std::optional<std::optional<Duration>> min_delay;      // outer unset: unchanged
-  std::optional<std::optional<uint32_t>> max_in_flight;  // inner unset: back to the default
+  std::optional<std::optional<Duration>> min_delay;      // outer unset = unchanged
+  std::optional<std::optional<uint32_t>> max_in_flight;  // inner unset = back to the default
   std::optional<std::optional<Duration>> min_page_interval;
   std::optional<std::optional<CrawlCap>> max_crawls;
   std::optional<std::optional<DayHours>> hours;
-  // None: no block, and earlier throttled answers are forgiven.
+  // Unset: unchanged. None: ends the block, and forgives earlier throttled answers.
   std::optional<Instant> blocked_until;
 };
 
-// Blocks the host until then, if it has a page of the crawl id; else NotFound. A past instant ends
-// all blocks.
+// Blocks the host until `until`, if it has a page of the crawl id. Not OK: NotFound if it has none.
+// An instant that has passed ends all blocks.
 struct BlockHost {
   std::string host;
   std::string crawl_id;
   Instant until;
-  // The client is no operator: the block can only become longer.
+  // The client is not an operator, so it can only extend the block.
   bool asked = false;
 };
 
-// Deletes the record of a host without pages or anything else to keep, unless that has changed by
-// now. Comes from the shard itself.
+// Deletes the record of a host that has no pages and nothing else to keep. Does nothing if this has
+// changed in the meantime. Comes from the shard itself.
 struct ForgetHost {
   std::string host;
 };
 
-// Adds a source, retires it, or revives a retired one.
+// Adds a source, retires it, or reactivates a retired one.
 struct SetSource {
   SourceRecord source;
 };
 
-// Sets the terms of a crawl id. Every shard gets this event, first the one that stores it
-// (`store`).
+// Sets the terms of a crawl id. All shards get this event. The shard that stores the terms
+// (`store`) gets it first.
 struct SetCrawl {
   CrawlTerms terms;
   bool store = false;
@@ -175,14 +179,14 @@ struct ForgetCrawl {
   bool store = false;
 };
 
-// Removes all pages and settings of a host, a slice at a time. Until the end, the host takes no new
-// pages.
+// Removes all pages and settings of a host, in slices. Until this is finished, the host accepts no
+// new pages.
 struct DeleteHost {
   std::string host;
 };
 
-// Removes a page whose crawl id or host is being deleted. Comes from the shard itself, like
-// EndHostDeletion.
+// Removes a page whose crawl id or host is being deleted. This event and EndHostDeletion come from
+// the shard itself.
 struct RemoveDeleted {
   PageNumber page;
 };
@@ -190,22 +194,23 @@ struct EndHostDeletion {
   std::string host;
 };
 
-// The page crosses an age edge of its operational time: staleness is carried, rates change. Derived
-// from stored state alone, so it writes nothing.
+// The page crosses an age edge of its operational time: its staleness is carried to now and its
+// rates change. The change follows from the stored state alone, so nothing is written.
 struct EnterAgeBin {
   PageNumber page;
 };
 
-// The odds of the burst that the page waits in have changed: its staleness follows.
+// The probabilities of the burst that the page waits in have changed, so its staleness changes.
 struct ReweighSignals {
   PageNumber page;
 };
 
-// Takes the page's rates from the current site model (after an epoch).
+// Sets the page's rates by the current site model (after an epoch).
 struct Reestimate {
   PageNumber page;
 };
 
+// Replaces the settings of the server that the store keeps.
 struct ChangeSettings {
   Settings settings;
 };
@@ -218,20 +223,20 @@ using Event = std::variant<UpsertPage, RemovePage, RecheckPage, ReportCrawl, Sig
 // --- Replies
 
 enum class Disposition : uint8_t {
-  kApplied,       // state has changed accordingly
+  kApplied,       // the state has changed as the event says
   kCreated,       // an upsert made a new page
-  kDuplicate,     // the same result or signal was taken before; counted once
-  kObservedOnly,  // a result of an old lease: an observation, no state change
-  kStale,         // a signal that is not newer than the last crawl: counted, not applied
-  kRefused,       // see status
+  kDuplicate,     // the same result or signal was taken before, and counts once
+  kObservedOnly,  // a result of an old lease: recorded as an observation, without a change of state
+  kStale,         // a signal that is not newer than the last crawl: counted but not applied
+  kRefused,       // refused for the reason in Reply::status
 };
 
-// The assignment that a worker gets.
+// The assignment that a worker receives.
 struct Assignment {
   PageKey key;
   std::string host;
   LeaseId lease;
-  Instant at;  // the tick; not sent before
+  Instant at;  // the tick: the assignment is not sent before
   Instant deadline;
   Instant last_crawl;  // none = never crawled
   std::string etag;
@@ -243,11 +248,11 @@ struct Assignment {
 
 struct Reply {
   Disposition disposition = Disposition::kApplied;
-  Status status;                         // not OK exactly when refused
+  Status status;                         // not OK exactly when the event was refused
   std::optional<Assignment> assignment;  // set for an applied LeasePage
-  // Set for an accepted ReportCrawl: the outcome that counts.
+  // Set for an accepted ReportCrawl: the outcome that was decided.
   std::optional<CrawlOutcome> outcome;
-  // Corrections of what the event said, each as "field: what and how".
+  // Corrections of the event's fields. Each is a text "field: what was wrong and how it was taken".
   std::vector<std::string> notes;
 };
 

@@ -1,4 +1,4 @@
-// The answer of a shard about a page and its host. Value types, thread-compatible.
+// A shard's explanation of the state of a page and its host. Value types, thread-compatible.
 #ifndef FRESHET_CORE_SCHEDULE_EXPLANATION_H_
 #define FRESHET_CORE_SCHEDULE_EXPLANATION_H_
 
@@ -13,35 +13,35 @@
 
 namespace freshet {
 
-// The reason that decides about the next crawl of a page.
+// The reason that decides when the page is crawled next.
 enum class Verdict : uint8_t {
-  kDue,         // among the next pages, by value or by the plan
-  kBelowPrice,  // or later by the plan
-  kLeased,      // leased, or picked and about to be
-  kHostBusy,    // no other wait ends later
+  kDue,         // one of the next pages, by value or by the plan
+  kBelowPrice,  // below the price, or later by the plan
+  kLeased,      // leased, or picked and about to be leased
+  kHostBusy,    // the host is not free, and this wait ends last
   kTooEarly,
   kForced,
-  kNever,  // at no time, or only on request
+  kNever,  // never crawled, or only on request
 };
 
-// Why a page is, or is not, crawled now.
+// Explains why a page is or is not crawled now.
 struct Explanation {
   double value = 0;
-  // The factor on the value of the policy's formula, in (0, 1]: under `default` less than 1 for
-  // pages that may be gone (core/estimate/life.h) or can wait (core/schedule/urgency.h).
+  // The factor on the value of the policy's formula, in (0, 1]. Under `default` it is less than 1
+  // for pages that might be gone (core/estimate/life.h) or can wait (core/schedule/urgency.h).
   double value_share = 1;
   double price = 0;
   double staleness = 0;
-  double effective_elapsed_seconds = 0;  // infinite if no unsignalled change ever happens
+  double effective_elapsed_seconds = 0;  // infinite if stale, but all changes are signalled
   PageEstimate estimate;
-  Instant next_crawl;     // expected if no signal comes; infinite = not at this price
+  Instant next_crawl;     // expected if no signal comes; infinite = never at this price
   Instant eligible_from;  // none = now
   std::optional<LeaseRecord> lease;
   HostStatus host;
-  int host_throttles = 0;  // throttled answers in a row that still lengthen its pauses
-  Instant host_free;       // infinite = once one of its pages comes back
+  int host_throttles = 0;  // throttled answers in a row that still lengthen the host's pauses
+  Instant host_free;       // infinite = when one of its pages comes back
   Verdict verdict = Verdict::kNever;
-  std::string why;  // the verdict as one sentence for a person
+  std::string why;  // the verdict in one sentence, for people
 };
 
 }  // namespace freshet

@@ -11,7 +11,7 @@
 namespace freshet {
 namespace {
 
-// When the page is past its max_interval; infinite = it has none.
+// The time from which the page has exceeded its max_interval; infinite = no max_interval is set.
 Instant OverdueFrom(const PageSpec& spec, const PageState& state) {
   if (spec.max_interval <= Duration()) return Instant::Infinite();
   return (state.crawled() ? state.last_crawl : state.first_seen) + spec.max_interval;
@@ -25,37 +25,39 @@ FreshnessSample::Page BelievedOf(const PageSpec& spec, const PageState& state) {
           .overdue_from = OverdueFrom(spec, state)};
 }
 
-// Whether the page is worth a crawl at no time.
+// Returns true if the page is never worth a crawl.
 bool NeverDue(const IndexEntry& entry) {
   return entry.rates.importance == 0 && entry.forced_at.infinite();
 }
 
-// When a gone page is looked for; infinite = only on request.
+// When a gone page is to be looked for; infinite = only on request.
 Instant LookedForAt(const PageSpec& spec, const PageState& state) {
-  // A page of importance 0 is looked for only if its max_interval would have it crawled.
+  // A page of importance 0 is looked for only if max_interval would make it crawled.
   const bool worth = spec.importance > 0 || spec.max_interval > Duration();
   return worth && state.times_gone > 0 ? state.retry_at : Instant::Infinite();
 }
 
-// A page keeps this part of its value after any silence, because models are wrong.
+// A page keeps at least this share of its value after any time without a crawl, because models can
+// be wrong.
 constexpr double kLeastWorth = 1e-3;
 
-// The crawl from which a page interval counts; none = no interval holds the page back, as with a
-// recheck.
+// The time of the last crawl, from which the page interval counts; none = no interval applies, as
+// after a recheck.
 Instant IntervalStart(const PageState& state) {
   return state.recheck ? Instant() : state.last_crawl;
 }
 
-// Weighs the value as `default` does: times the chance that the page exists, and less if it can
-// wait.
+// Adjusts the value as the policy `default` does: multiplies it by the probability that the page
+// exists, and lowers it if the page can wait.
 void WeighAsDefault(const PageState& state, CrawlClass crawl_class, const Books& books,
                     IndexEntry* entry) {
-  // The page is refiled at its next edge, so the chance at that edge is on the safe side.
+  // The page is filed again at its next edge. The probability only falls until then, so its value
+  // at the edge is the safe choice.
   const Instant edge = books.learning.estimator().aging().NextEdge(state);
   const double alive = books.learning.estimator().aging().AliveChance(
       state, edge.infinite() ? state.carried_at : edge);
-  // A positive importance stays positive, however small: a page of importance 0 is never handed
-  // out.
+  // A positive importance stays positive, however small, because a page of importance 0 is never
+  // handed out.
   const float least = std::min(entry->rates.importance, std::numeric_limits<float>::min());
   const auto weigh = [&](double share) {
     const double weighed = share * double{entry->rates.importance};
@@ -66,8 +68,9 @@ void WeighAsDefault(const PageState& state, CrawlClass crawl_class, const Books&
 }
 
 // A page that has been gone for a time T comes back at the rate returns/T (core/estimate/life.h).
-// So a look at it is worth a crawl of a page that changes at that rate, and competes by that value.
-// Where pages die all the time, dead ones thus do not take the crawls of living ones.
+// So a crawl that looks for it is worth as much as a crawl of a page that changes at this rate, and
+// competes by this value. So dead pages take few crawls from living ones, even if pages die all the
+// time.
 void FileAsGone(const PageSpec& spec, const PageState& state, const Books& books,
                 IndexEntry* entry) {
   const Instant look = LookedForAt(spec, state);
@@ -99,7 +102,7 @@ IndexEntry MakeEntry(const PageSpec& spec, const PageState& state, HostId host,
       spec.importance,
       fresh_once ? state.rates : books.learning.estimator().aging().RatesBeforeFirstCrawl(state));
   const double elapsed = state.crawled() ? (state.carried_at - state.last_crawl).seconds() : 0;
-  // A page before its first fetch is worth as much as a surely stale page.
+  // Before its first fetch, a page is worth as much as a page that is certainly stale.
   entry.exponent = fresh_once ? PolicyExponent(policy, state.rates, state.staleness,
                                                std::max(0.0, elapsed), !state.signals.empty())
                               : kNeverCrawledStaleness;
@@ -108,22 +111,22 @@ IndexEntry MakeEntry(const PageSpec& spec, const PageState& state, HostId host,
     WeighAsDefault(state, crawl_class, books, &entry);
   entry.host = host;
   entry.eligible_from = std::max(spec.not_before, state.retry_at);
-  // Without a min_interval there is no wait: most pages need no alarm.
+  // Without a min_interval, no wait is filed. This spares most pages an alarm.
   if (state.crawled() && spec.min_interval > Duration()) {
     entry.eligible_from = std::max(entry.eligible_from, state.last_crawl + spec.min_interval);
   }
   entry.forced_at = OverdueFrom(spec, state);
   if (state.gone) FileAsGone(spec, state, books, &entry);
   if (state.recheck) {
-    // A recheck: neither the min_interval nor a back-off holds the page, only politeness.
+    // For a recheck, neither min_interval nor backoff delays the page, only politeness does.
     entry.eligible_from = spec.not_before;
     entry.forced_at = Instant();
-    // After unanswered or returned leases, asking again at once is no use.
+    // After unanswered or returned leases, an immediate retry is pointless.
     if (state.unanswered > 0 || state.returned > 0) {
       entry.eligible_from = std::max(entry.eligible_from, state.retry_at);
     }
   }
-  // Only forcing brings out a page of importance 0, also if no other page competes.
+  // A page of importance 0 is picked only when it is forced, even if no other page competes.
   if (entry.rates.importance == 0 && !entry.forced_at.infinite()) {
     entry.eligible_from = std::max(entry.eligible_from, entry.forced_at);
   }
@@ -145,11 +148,13 @@ IndexEntry EntryOf(PageId id, const PageSpec& spec, const PageState& state, Host
 Instant AskedAt(PageId id, const PageState& state, const Books& books) {
   const float probability = books.pages.picks.SignalProbability(id);
   if (probability == 0) return Instant::Infinite();
-  // Signals tell of changes since the last crawl: before the first there is no copy.
+  // Signals count changes since the last crawl. A page that was never crawled has no copy yet, so
+  // it asks at once.
   if (!state.crawled()) return state.first_seen;
   int signals = 0;
   for (const SignalCounts::Entry& entry : state.signals.entries()) signals += entry.count;
-  // One draw a signal, the same at every call: it must survive a restart.
+  // Draws one number per signal. The numbers are equal at every call, so that the result survives a
+  // restart.
   Random draws(books.pages.table.number(id).value() ^
                static_cast<uint64_t>(state.last_crawl.micros()));
   for (int i = 0; i < signals; ++i) {

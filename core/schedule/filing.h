@@ -1,4 +1,5 @@
-// Files pages: makes the entries of index, plan and the other books of pages from its record.
+// Files pages: makes the entries for the index, the plan and the other books from the record of a
+// page.
 #ifndef FRESHET_CORE_SCHEDULE_FILING_H_
 #define FRESHET_CORE_SCHEDULE_FILING_H_
 
@@ -11,24 +12,24 @@
 
 namespace freshet {
 
-// The entry of a page without the terms of its host.
+// The entry of a page, without the page interval of its host and crawl id.
 [[nodiscard]] IndexEntry MakeEntry(const PageSpec& spec, const PageState& state, HostId host,
                                    CrawlClass crawl_class, const Books& books);
-// The entry as filed, held by the page interval of its host.
+// The entry as it is filed: MakeEntry, delayed by the page interval.
 [[nodiscard]] IndexEntry EntryOf(PageId id, const PageSpec& spec, const PageState& state,
                                  HostId host, const Books& books);
-// Does most of the work of filing a page. Several threads may call it while nobody changes
-// policies, learning and urgencies.
+// Does most of the work of filing a page. Several threads can call it at the same time while no
+// thread changes policies, learning or urgencies.
 [[nodiscard]] PageToLoad PrepareLoad(PageNumber number, uint64_t fingerprint, HostId host,
                                      const PageSpec& spec, const PageState& state,
                                      CrawlClass crawl_class, const Books& books);
-// Makes the page wait for `interval` after its last crawl; none = no wait.
+// Makes the page wait until `interval` after its last crawl. No-op if `last_crawl` is none.
 void Hold(IndexEntry* entry, Instant last_crawl, Duration interval);
-// When a signal since the last crawl asked for a crawl by the plan; infinite = none did. A page
-// that the plan crawls on signals alone asks, before its first crawl, from the time it was first
-// seen.
+// When a signal since the last crawl asked for a crawl under the plan; infinite = no signal did. A
+// page that the plan crawls only on signals asks before its first crawl too, from the time when it
+// was first seen.
 [[nodiscard]] Instant AskedAt(PageId id, const PageState& state, const Books& books);
-// The least time between two crawls of a page of this host and crawl id.
+// The minimum time between two crawls of a page of this host and crawl id.
 [[nodiscard]] Duration IntervalOf(CrawlIndex crawl, HostId host, const Books& books);
 
 }  // namespace freshet

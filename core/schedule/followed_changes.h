@@ -1,4 +1,4 @@
-// The committed changes of a shard, as a server that follows it takes them over.
+// The committed changes of a shard, in the form that a standby server takes over.
 #ifndef FRESHET_CORE_SCHEDULE_FOLLOWED_CHANGES_H_
 #define FRESHET_CORE_SCHEDULE_FOLLOWED_CHANGES_H_
 
@@ -10,8 +10,8 @@
 
 namespace freshet {
 
-// The committed changes of the owner of the records, for its followers: present records, no page or
-// host twice, and no leases. Thread-compatible.
+// Committed changes of the shard that owns the records, for its standbys. They contain present
+// records and no leases. No page or host occurs twice. Thread-compatible.
 struct FollowedChanges {
   std::vector<PageRecord> pages;
   std::vector<PageNumber> removed_pages;

@@ -163,7 +163,8 @@ std::optional<ClassedPick> ForcedPages::Best(Instant at, ClassSet among) {
     if (lot == nullptr || lot->its.index.size() == 0) continue;
     const CrawlClass crawl_class = ClassOf(*lot);
     if ((among & SetOf(crawl_class)) == 0) continue;
-    // No page of the lot has an earlier turn than its crawl id.
+    // No page ranks before its crawl id. So if the crawl id does not rank before the best page so
+    // far, no page of the lot does.
     if (best && lot->crawl) {
       ForcedTurn earliest = TurnOf(*lot->crawl);
       earliest.since = Instant();
@@ -190,8 +191,8 @@ void ForcedPages::TakeTurn(PageId page) {
   const ForcedTurn turn = TurnOf(page);
   turns_.Note(turn);
   EndTurn(In(page), turn.domain);
-  // Crawl ids that share a lot have no turns of their own there: the domain has had its turn in the
-  // shared lots too, wherever it was picked.
+  // Crawl ids that share a lot take no turns among themselves there, only domains do. So a pick
+  // also ends the domain's turn in all shared lots.
   for (const auto& [owner, lot] : shared_) EndTurn(*lots_[lot], turn.domain);
 }
 

@@ -1,10 +1,12 @@
-// The pages that are forced now or will be: to be crawled by an instant, at any value.
+// Pages that are forced now or will be: each must be crawled from a given instant on, whatever its
+// value.
 //
-// Each crawl id with such pages has its own lot, with an index in which the page that is late the
-// longest goes first. The groups of hosts in a lot are domains: a domain that had its turn is
-// blocked until no other of the lot has a page. Between the lots the turns of all picks decide
-// (core/schedule/forced_turns.h). Lots are shared out like other tables of the clients
-// (core/base/shares.h); crawl ids that find none share one more lot of their client.
+// Each crawl id with forced pages has a lot: an index whose best page is the one that is forced the
+// longest. The host groups inside a lot are domains. A domain that had its turn is blocked until no
+// other domain of the lot has a page. Between lots, the counts of recent turns decide
+// (core/schedule/forced_turns.h). Clients share the lots like the places of other tables
+// (core/base/shares.h). Crawl ids that get no lot share a further one with the other crawl ids of
+// their client, or with those of all clients that have no lot.
 #ifndef FRESHET_CORE_SCHEDULE_FORCED_PAGES_H_
 #define FRESHET_CORE_SCHEDULE_FORCED_PAGES_H_
 
@@ -29,60 +31,61 @@
 
 namespace freshet {
 
-// Owner thread only. Six bytes for each page of the shard, and some 30 KB a lot.
+// Owner thread only. Takes six bytes for each page of the shard, and about 30 KB per lot.
 class ForcedPages {
  public:
-  // Max lots for crawl ids of class 0. Each other class has one more, and so has each client whose
-  // crawl ids share one.
+  // Max lots for crawl ids of class 0. In addition, each other class has one lot, and so does each
+  // client whose crawl ids share one.
   static constexpr uint64_t kMostLots = 256;
 
-  // Both outlive this object, and know every page that is put. `crawls`: nullptr = all pages have
-  // one crawl id.
+  // Both references must outlive this object, and must know every page before it is put. `crawls`:
+  // nullptr = all pages have the same crawl id.
   ForcedPages(const HostGate& hosts, const CrawlTable* crawls) : gate_(hosts), crawls_(crawls) {}
   ForcedPages(const ForcedPages&) = delete;
   ForcedPages& operator=(const ForcedPages&) = delete;
 
-  // Adds or replaces a page. A suspended page stays so, unless Move would move it.
+  // Adds or replaces a page. A suspended page stays suspended, unless the page changes its lot.
   void Put(PageId page, const IndexEntry& entry);
   [[nodiscard]] bool Has(PageId page) const {
     return page.value() < lot_of_.size() && lot_of_[page.value()] != 0;
   }
-  // Moves the page to the lot that its crawl id now has.
+  // Moves the page to the lot of its crawl id, which might have changed. `suspended`: true if the
+  // page is suspended.
   void Move(PageId page, bool suspended);
-  // Precondition of these: the page is in.
+  // Precondition for the functions below, up to HostOf: the page is in a lot.
   void Remove(PageId page);
   void Suspend(PageId page) { In(page).its.index.Suspend(NumberOf(page)); }
   void Resume(PageId page) { In(page).its.index.Resume(NumberOf(page)); }
   [[nodiscard]] HostId HostOf(PageId page) const { return In(page).its.HostOf(NumberOf(page)); }
-  // Sets the host free from `free_at` on, as PriceIndex::SetHostFree does.
+  // Sets the instant from which the host is free, as PriceIndex::SetHostFree does.
   void SetHostFree(HostId host, Instant free_at);
 
-  // The page whose turn it is among crawl ids of these classes. `at` must not be earlier than in
-  // the call before. Cost: at most an index call for each lot with a page.
+  // The page whose turn is next, among crawl ids of these classes. `at` must not be earlier than in
+  // the previous call. Cost: at most one index call for each lot with a page.
   [[nodiscard]] std::optional<ClassedPick> Best(Instant at, ClassSet among);
-  // The turn that the page takes.
+  // The turn that the page takes when it is picked.
   [[nodiscard]] ForcedTurn TurnOf(PageId page) const;
-  // Ends the turn of the page's domain in its lot, although no page was taken.
+  // Ends the turn of the page's domain in its lot, without taking a page.
   void PassOver(PageId page) { EndTurn(In(page), gate_.host(HostOf(page)).domain); }
-  // Takes the page in its turn.
+  // Counts the turn of the page, and ends the turn of its domain.
   void TakeTurn(PageId page);
 
   [[nodiscard]] size_t lots() const { return lots_.size() - free_.size() - emptied_.size(); }
-  // Hosts that a lot lists. A step takes only some hosts of a lot without pages out of this list.
+  // The number of hosts that any lot lists. Hosts of a dropped lot leave the list a few at a time.
   [[nodiscard]] size_t hosts() const { return of_host_.size(); }
 
  private:
   using LotId = uint16_t;
   struct Lot {
     NumberedIndex its;
-    std::optional<CrawlIndex> crawl;  // nullopt = for crawl ids of the owner without their own lot
-    uint64_t owner = 0;               // the client for which the lot counts; 0 = for none
-    bool over = false;                // made beyond kMostLots, for the class of its crawl id
-    absl::flat_hash_map<GroupId, GroupId> domains;  // numbered, so that few take little memory
-    absl::flat_hash_set<GroupId> had_turn;          // domains that had their turn
+    std::optional<CrawlIndex> crawl;  // nullopt = shared by crawl ids without a lot
+    uint64_t owner = 0;               // client of the lot; 0 = all clients without a lot
+    bool over = false;                // the lot exceeds kMostLots; made for a crawl id with a class
+    absl::flat_hash_map<GroupId, GroupId> domains;  // from a domain to its group number in this lot
+    absl::flat_hash_set<GroupId> had_turn;          // groups of domains that had their turn
   };
 
-  // Crawl ids that count for nobody belong to one client together.
+  // All crawl ids without a client share the client number 1.
   static uint64_t OwnerOf(const ForcedTurn& turn) { return turn.owner == 0 ? 1 : turn.owner; }
   [[nodiscard]] CrawlIndex CrawlOf(PageId page) const {
     return crawls_ == nullptr ? CrawlIndex() : crawls_->Of(page);
@@ -96,14 +99,14 @@ class ForcedPages {
   [[nodiscard]] CrawlClass ClassOf(const Lot& lot) const {
     return lot.crawl ? ClassOf(*lot.crawl) : CrawlClass{0};
   }
-  // Precondition of these: the page is in.
+  // Precondition for these functions: the page is in a lot.
   [[nodiscard]] LotId LotOf(PageId page) const {
     return static_cast<LotId>(lot_of_[page.value()] - 1);
   }
   [[nodiscard]] Lot& In(PageId page) { return *lots_[LotOf(page)]; }
   [[nodiscard]] const Lot& In(PageId page) const { return *lots_[LotOf(page)]; }
   [[nodiscard]] PageId NumberOf(PageId page) const { return number_[page.value()]; }
-  // The lot of the crawl id, perhaps a new one.
+  // The lot of the crawl id. Makes one if needed.
   [[nodiscard]] LotId LotOf(CrawlIndex crawl);
   [[nodiscard]] LotId MakeLot(std::optional<CrawlIndex> crawl, uint64_t owner, bool over);
   [[nodiscard]] LotId SharedLotOf(uint64_t owner);
@@ -113,22 +116,23 @@ class ForcedPages {
   void ForgetSomeHosts();
   [[nodiscard]] HostId NumberOfHost(LotId lot, HostId host);
   void FollowDomain(Lot& lot, HostId host, HostId number);
-  // Ends the turn of the domain in the lot, if it has pages there.
+  // Ends the turn of the domain in the lot. No-op if it has no pages there.
   static void EndTurn(Lot& lot, GroupId domain);
-  // The best page of the lot; domains take turns. A lot without pages has none.
+  // The best page of the lot; nullopt = none can be picked now. Its domains take turns.
   [[nodiscard]] static std::optional<PageId> BestOf(Lot& lot, Instant at);
 
   const HostGate& gate_;
   const CrawlTable* const crawls_;
-  SegmentedArray<LotId> lot_of_;   // by PageId, the lot + 1; 0 = not in
-  SegmentedArray<PageId> number_;  // number of the page in its lot
+  SegmentedArray<LotId> lot_of_;   // by PageId: the lot + 1; 0 = not in a lot
+  SegmentedArray<PageId> number_;  // by PageId: the page's number in its lot
   std::vector<std::unique_ptr<Lot>> lots_;
   std::vector<LotId> free_;
-  // Dropped lots, and the number of their hosts that of_host_ still lists. A lot may have had
+  // Dropped lots, and the number of their hosts that of_host_ still lists. A lot can have had
   // millions of hosts, too many for one step.
   std::vector<std::pair<LotId, size_t>> emptied_;
-  absl::flat_hash_map<CrawlIndex, LotId> of_crawl_;  // crawl ids with their own lot
-  absl::flat_hash_map<uint64_t, LotId> shared_;      // by owner
+  absl::flat_hash_map<CrawlIndex, LotId> of_crawl_;  // crawl ids that have a lot
+  absl::flat_hash_map<uint64_t, LotId> shared_;      // shared lots, by owner
+  // The lots that list each host.
   PartedMap<HostId, std::vector<LotId>> of_host_;
   Shares shares_{kMostLots};
   ForcedTurns turns_;

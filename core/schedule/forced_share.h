@@ -1,5 +1,6 @@
-// Chooses the ticks at which forced pages (max_interval is over, or a recheck) go first: a share of
-// all ticks, so that forced pages leave the rest to pages by value.
+// Chooses the ticks at which forced pages are picked first. A page is forced if its max_interval
+// has passed or a recheck is requested. Only a share of all ticks is chosen, so that pages with
+// high values get the rest.
 #ifndef FRESHET_CORE_SCHEDULE_FORCED_SHARE_H_
 #define FRESHET_CORE_SCHEDULE_FORCED_SHARE_H_
 
@@ -13,16 +14,16 @@ class ForcedShare {
  public:
   static constexpr double kUsual = 0.25;
 
-  // `share` of the ticks, from 0 to 1.
+  // `share` is the share of ticks for forced pages, 0 to 1.
   explicit ForcedShare(double share) : share_(share) {}
 
-  // For each of the next ticks: whether forced pages go first. Over any run of ticks as many as the
-  // share says, or one more.
+  // Returns for each of the next ticks whether forced pages are picked first. In any run of ticks,
+  // the number of these ticks is the share of the run, or one more.
   [[nodiscard]] std::vector<bool> Next(size_t ticks) {
     std::vector<bool> first(ticks);
     for (size_t i = 0; i < ticks; ++i) {
       owed_ += share_;
-      // The first forced page need not wait until a whole tick is owed.
+      // The first forced page does not wait until a whole tick is owed.
       first[i] = owed_ > 0;
       if (first[i]) owed_ -= 1;
     }
@@ -31,7 +32,7 @@ class ForcedShare {
 
  private:
   const double share_;
-  double owed_ = 0;  // ticks
+  double owed_ = 0;  // in ticks
 };
 
 }  // namespace freshet

@@ -1,10 +1,11 @@
-// The turns of forced pages: clients, crawl ids and registrable domains take turns, so that nobody
-// gains by having more crawl ids or domains, which cost nothing.
+// Counts the turns of forced pages. Clients, crawl ids and registrable domains take turns, so that
+// nobody gains by using more crawl ids or domains, which cost nothing.
 //
-// The page whose owner had fewer turns of late goes first. Among pages of one owner, the smaller
-// maximum of the turns of its crawl id and of its domain goes first: so neither many domains under
-// one crawl id nor many crawl ids with one domain gain anything. Then the domain with fewer turns
-// goes first, then the page that is late the longest.
+// The page whose owner had fewer recent turns is picked first. Among pages of one owner, the page
+// with the smaller maximum of two counts is picked first: the turns of its crawl id and the turns
+// of its domain. So neither many domains under one crawl id nor many crawl ids with one domain give
+// an advantage. If these are equal, the domain with fewer turns is first, then the page that has
+// been forced the longest.
 #ifndef FRESHET_CORE_SCHEDULE_FORCED_TURNS_H_
 #define FRESHET_CORE_SCHEDULE_FORCED_TURNS_H_
 
@@ -17,21 +18,21 @@
 
 namespace freshet {
 
-// The turn that a forced page takes. The same on all shards of a process, never stored. Value type,
+// The turn that a forced page takes. Equal on all shards of a process, never stored. Value type,
 // thread-compatible.
 struct ForcedTurn {
-  // The client that its crawl id counts for, or the crawl id itself if an operator has set
-  // something for it; 0 = not known.
+  // The client whose share the page's crawl id counts against, or the crawl id itself if an
+  // operator has made settings for it; 0 = not known.
   uint64_t owner = 0;
   uint64_t crawl = 0;                   // 0 = not known
   GroupId domain;                       // the domain of the host (core/schedule/domain.h); 0 = none
-  Instant since = Instant::Infinite();  // forced since then; infinite = not forced
+  Instant since = Instant::Infinite();  // when the page became forced; infinite = not forced
 };
 
-// Counts recent turns. Takes memory for some thousand turns, after any number. Thread-compatible.
+// Counts recent turns. Memory is bounded, for some thousand turns. Thread-compatible.
 class ForcedTurns {
  public:
-  // The rank of a turn; the smaller goes first.
+  // The rank of a turn. The turn with the smallest rank is first.
   struct Rank {
     double of_owner = 0;
     double of_crawl_or_domain = 0;
@@ -44,8 +45,8 @@ class ForcedTurns {
     }
   };
 
-  // The rank of the turn. No turn of the same owner and crawl id ranks before a turn without a
-  // domain.
+  // The rank of the turn. A turn without a domain ranks no later than any other turn of the same
+  // owner and crawl id with the same `since`.
   [[nodiscard]] Rank Of(const ForcedTurn& turn) const {
     const double of_domain = turn.domain == GroupId() ? 0 : Lately(turn.domain.value(), domains_);
     const double of_crawl = Lately(turn.crawl, crawls_);
@@ -54,8 +55,9 @@ class ForcedTurns {
             .of_domain = of_domain,
             .since = turn.since};
   }
+  // Counts a turn.
   void Note(const ForcedTurn& turn) {
-    // A turn counts half as much after some hundred more.
+    // The weight of a turn relative to later ones halves with every 140 turns.
     constexpr double kGrowth = 1.005;
     constexpr double kMostWeight = 1e6;
     owners_[turn.owner] += weight_;
@@ -70,7 +72,7 @@ class ForcedTurns {
   }
 
  private:
-  // Recent turns, later ones with more weight.
+  // Sums of weights of turns, by key. Later turns have more weight.
   using Counts = absl::flat_hash_map<uint64_t, double>;
 
   [[nodiscard]] static double Lately(uint64_t key, const Counts& counts) {

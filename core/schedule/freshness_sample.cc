@@ -18,7 +18,7 @@ double FreshAt(const FreshnessSample::Page& page, Instant now) {
 void FreshnessSample::Put(PageId id, uint64_t fingerprint, const Page& page) {
   if (fingerprint > highest_) return;
   sample_.insert_or_assign(id, Sampled{fingerprint, page});
-  // In a store that was tampered with, more pages may share the least fingerprint.
+  // Stops at fingerprint 0, which more pages than fit can share in a store that was tampered with.
   while (sample_.size() > kMaxSample && highest_ > 0) Halve();
 }
 

@@ -1,7 +1,7 @@
-// Estimates how fresh the pages of a shard are, without looking at every page: from a sample drawn
-// by fingerprint, which is uniform for any pages. Up to kMaxSample pages the sample has all and the
-// sums are exact; beyond, the standard error of the share of fresh pages is below 0.5 /
-// sqrt(kMaxSample / 2) = 0.6%.
+// Estimates how fresh the pages of a shard are without visiting every page. The sample is drawn by
+// fingerprint, so it is uniform for any set of pages. Up to kMaxSample pages, the sample contains
+// all pages and the sums are exact. Beyond that, the standard error of the share of fresh pages is
+// below 0.5 / sqrt(kMaxSample / 2) = 0.6%.
 #ifndef FRESHET_CORE_SCHEDULE_FRESHNESS_SAMPLE_H_
 #define FRESHET_CORE_SCHEDULE_FRESHNESS_SAMPLE_H_
 
@@ -13,15 +13,15 @@
 
 namespace freshet {
 
-// Sums over the pages of a shard: believed freshness is fresh_importance / importance.
+// Sums over the pages of a shard. The believed freshness is fresh_importance / importance.
 struct BelievedFreshness {
   double importance = 0;
   double fresh_importance = 0;  // sum of importance x exp(-staleness)
   double fresh_pages = 0;       // sum of exp(-staleness)
-  double overdue_pages = 0;     // that should have been crawled by now, at any freshness
+  double overdue_pages = 0;  // pages that should have been crawled by now, whatever their freshness
   uint64_t pages = 0;
-  // Standard errors of fresh_importance / importance and of fresh_pages / pages from sampling; 0 if
-  // the sums are exact.
+  // Standard errors from sampling, of fresh_importance / importance and of fresh_pages / pages; 0
+  // if the sums are exact.
   double importance_share_error = 0;
   double pages_share_error = 0;
 };
@@ -31,21 +31,22 @@ class FreshnessSample {
  public:
   static constexpr size_t kMaxSample = 16'384;
 
-  // The input of Put: the staleness exponent of a page at `since`, growing by `rate` per second.
+  // The input of Put. `staleness` is the exponent of the page at `since`. It grows by `rate` per
+  // second.
   struct Page {
     double importance = 0;
     double staleness = 0;
     Instant since;
     double rate = 0;
-    // The time by which the page should be crawled; infinite = never.
+    // The instant from which the page is overdue; infinite = never.
     Instant overdue_from = Instant::Infinite();
   };
 
-  // Adds or replaces a page. A page keeps its fingerprint.
+  // Adds or replaces a page. The fingerprint of a page must not change.
   void Put(PageId id, uint64_t fingerprint, const Page& page);
   void Remove(PageId id) { sample_.erase(id); }
 
-  // The sums as of `now`, for `pages` pages in all.
+  // The sums at `now`, scaled to `pages` pages.
   [[nodiscard]] BelievedFreshness Sum(Instant now, uint64_t pages) const;
 
  private:
@@ -55,7 +56,7 @@ class FreshnessSample {
   };
   void Halve();
 
-  uint64_t highest_ = UINT64_MAX;  // fingerprints up to here are in the sample
+  uint64_t highest_ = UINT64_MAX;  // the sample has the pages with fingerprints up to this one
   absl::flat_hash_map<PageId, Sampled> sample_;
 };
 

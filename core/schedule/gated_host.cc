@@ -7,7 +7,7 @@
 namespace freshet {
 namespace {
 
-// When the delay since an assignment is over; none = there was no assignment.
+// When the delay after an assignment ends; none = there was no assignment.
 Instant Delayed(Duration delay, Instant last) { return last == Instant() ? last : last + delay; }
 
 bool IsFull(const GatedHost& host, const HostTerms& terms) {
@@ -15,7 +15,7 @@ bool IsFull(const GatedHost& host, const HostTerms& terms) {
   return limit != 0 && host.in_flight >= limit;
 }
 
-// RestedAt, and picks count as assignments.
+// Like RestedAt, but picks count as assignments for the delay too.
 Instant PickableAt(const GatedHost& host, const HostTerms& terms) {
   return std::max(RestedAt(host, terms), Delayed(terms.min_delay.value, host.last_pick));
 }
@@ -25,7 +25,7 @@ Instant PickableAt(const GatedHost& host, const HostTerms& terms) {
 Instant RestedAt(const GatedHost& host, const HostTerms& terms) {
   const HostRecord& record = host.record;
   const Instant delayed = Delayed(terms.min_delay.value, record.last_assignment);
-  // Picks count as assignments.
+  // For the cap, picks count as assignments.
   const Instant capped =
       CapAllows(terms.max_crawls.value, record.recent_crawls, host.picks, host.last_pick);
   return std::max({record.blocked_until, delayed, capped});
@@ -52,7 +52,7 @@ HostStanding StandingOf(const GatedHost& host, const HostTerms& terms, Instant g
 }
 
 Duration HostSpacing(const HostTerms& terms) {
-  // Max lateness of an assignment.
+  // An assignment leaves at most this long after its tick.
   constexpr Duration kLatest = Duration::Seconds(1);
   const CrawlCap& cap = terms.max_crawls.value;
   return cap.per <= kLatest ? std::max(terms.min_delay.value, cap.per) : terms.min_delay.value;

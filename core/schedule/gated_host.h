@@ -1,4 +1,4 @@
-// A host as the gate knows it (core/schedule/host_gate.h), and what follows for it.
+// A host in the gate (core/schedule/host_gate.h), and functions that say when it is free.
 #ifndef FRESHET_CORE_SCHEDULE_GATED_HOST_H_
 #define FRESHET_CORE_SCHEDULE_GATED_HOST_H_
 
@@ -17,34 +17,35 @@ struct HostRule;
 
 // Only the gate changes it. Thread-compatible.
 struct GatedHost {
-  HostRecord record;        // without a name: the id belongs to no host now
-  uint32_t in_flight = 0;   // picks and leases
-  uint32_t picks = 0;       // picks whose lease is not open yet
+  HostRecord record;        // empty name = the id belongs to no host now
+  uint32_t in_flight = 0;   // number of picks and leases
+  uint32_t picks = 0;       // number of picks whose leases are not open yet
   Instant last_pick;        // the latest of these picks
-  Instant assigned_before;  // the assignment before the last, if known, else the last
-  std::unique_ptr<PolitenessDefaults> defaults;  // nullptr = the general ones
-  const HostRule* rule = nullptr;                // the rule that matches it; nullptr = none
+  Instant assigned_before;  // the last assignment but one; if not known, the last
+  std::unique_ptr<PolitenessDefaults> defaults;  // nullptr = the general defaults
+  const HostRule* rule = nullptr;                // the rule that matches the host; nullptr = none
   GroupId group;                                 // 0 = none
   GroupId domain;                                // 0 = none
 };
 
-// In all of these `terms` are those in force for the host (HostGate::TermsOf).
+// In all these functions, `terms` are the terms of the host (HostGate::TermsOf).
 
-// When its block, delay and cap are all over, without its hours.
+// When the host's block, delay and cap have all ended. Ignores the hours of the day.
 [[nodiscard]] Instant RestedAt(const GatedHost& host, const HostTerms& terms);
-// The instant from which the host is free, as of `now`; infinite while its limit is reached. A host
-// with hours of the day is no longer free when they are over: a pick looks again.
+// The instant from which the host is free, as of `now`; infinite while it is at its limit of pages.
+// A host with hours of the day stops being free when the hours end, so a pick checks again.
 [[nodiscard]] Instant FreeAt(const GatedHost& host, const HostTerms& terms, Instant now);
-// FreeAt without the limit of pages out and picks.
+// Like FreeAt, but ignores the limit of pages, and ignores picks for the delay.
 [[nodiscard]] Instant AllowedAt(const GatedHost& host, const HostTerms& terms, Instant now);
-// `group_free`: from when the group of the host is free.
+// The standing of the host at `now`. `group_free`: the instant from which its group is free.
 [[nodiscard]] HostStanding StandingOf(const GatedHost& host, const HostTerms& terms,
                                       Instant group_free, Instant now);
-// The least time between two assignments whose picks were out together, if they leave later than
-// planned: the delay, and a cap over such a short time.
+// The minimum time between two assignments whose picks were out at the same time, if the
+// assignments leave later than planned. It is the delay of the host. A cap counts as a delay if its
+// span is so short that lateness matters.
 [[nodiscard]] Duration HostSpacing(const HostTerms& terms);
-// The least time between two crawls of a page of the host, if it is set for the host or by its
-// rule: then the intervals of crawl ids do not count.
+// The minimum time between two crawls of a page, if it is set for the host or by its rule; the
+// intervals of crawl ids are then ignored. Unset = not set there.
 [[nodiscard]] std::optional<Duration> OwnPageInterval(const GatedHost& host);
 
 }  // namespace freshet

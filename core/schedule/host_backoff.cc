@@ -9,16 +9,16 @@
 namespace freshet {
 namespace {
 
-// Uniform in [0, 1), and unrelated for other hosts and counts.
+// Uniform in [0, 1), and independent for different hosts and counts.
 double Jitter(std::string_view host, int throttles) {
-  // FNV-1a: frozen, so that a run can be repeated on any machine.
+  // FNV-1a. Frozen, so that a run can be repeated on any machine.
   uint64_t hash = 0xCBF29CE484222325u;
   for (const char c : host) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001B3u;
   return Random(hash + static_cast<uint64_t>(throttles)).Uniform();
 }
 
-// The count at which doubled pauses reach the longest: a higher count would change no pause, but
-// would have to be forgiven.
+// The count at which the doubled pauses reach the longest one. A higher count would not lengthen a
+// pause, but would take longer to be forgiven.
 int MostThrottles(const HostBackoff& backoff) {
   int throttles = 1;
   for (Duration pause = backoff.first; pause > Duration() && pause < backoff.longest; ++throttles) {
@@ -40,7 +40,7 @@ Instant QuietSince(const HostRecord& host) {
 
 Duration ThrottlePause(const HostBackoff& backoff, std::string_view host, int throttles) {
   if (throttles == 0 || backoff.first == Duration()) return {};
-  // Leaves room for the jitter below the longest pause.
+  // Reserves a part of the longest pause for the jitter.
   const Duration most =
       std::max(backoff.first, Duration::FromSeconds(backoff.longest.seconds() * 0.8));
   Duration pause = backoff.first;

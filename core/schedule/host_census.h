@@ -1,5 +1,5 @@
-// Counts hosts by standing: free, or what holds them. Each call looks at a part of the hosts, so
-// that nobody waits for a pass over all.
+// Counts hosts by standing: free, or the reason why not. Each call visits only some of the hosts,
+// so that no call takes long.
 #ifndef FRESHET_CORE_SCHEDULE_HOST_CENSUS_H_
 #define FRESHET_CORE_SCHEDULE_HOST_CENSUS_H_
 
@@ -17,10 +17,11 @@ class HostUse;
 // Owner thread only.
 class HostCensus {
  public:
-  // Looks at the next `most` hosts, each as of `now`: some 50 ns a host. After the last one the
-  // counts are those of this pass, and the next call begins another.
+  // Visits the next `most` hosts and counts each by its standing at `now`. Costs about 50 ns per
+  // host. After the last host, counts() shows this pass, and the next call starts another.
+  // Precondition: most > 0.
   void Look(const HostGate& gate, const HostUse& use, Instant now, size_t most);
-  // The counts of the last complete pass, without hosts without pages. 0 before the first.
+  // The counts of the last complete pass, over hosts with pages. 0 before the first.
   [[nodiscard]] const HostCounts& counts() const { return counts_; }
 
  private:

@@ -10,7 +10,7 @@
 namespace freshet {
 namespace {
 
-// The first term that is set.
+// The first of the terms that is set.
 template <typename T>
 Term<T> FirstOf(const std::optional<T>& of_host, const std::optional<T>* of_rule,
                 const T& of_crawls, const T& usual) {
@@ -36,8 +36,8 @@ void HostGate::SetGroup(HostId host, std::shared_ptr<const HostGroup> group) {
   const GroupId before = its.group;
   if (group == nullptr && before == GroupId()) return;
   if (group != nullptr && groups_.group(before) == group) return;
-  // Joins before leaving: if only the terms differ, it is the same group, which must not go in
-  // between.
+  // Joins before it leaves. If only the terms differ, it is the same group, which must not vanish
+  // in between.
   its.group = group == nullptr ? GroupId() : groups_.Join(std::move(group), LoadOf(its));
   if (before != GroupId()) groups_.Leave(before, LoadOf(its));
 }

@@ -1,6 +1,6 @@
-// Politeness: decides which hosts are free. A host is free when its block is over, its delay since
-// the last assignment has passed, its cap allows one more, fewer pages than its limit are out, and
-// it is within its hours of the day.
+// Politeness: decides which hosts are free. A host is free if it is not blocked, its delay since
+// the last assignment has passed, its cap allows one more crawl, it has fewer pages in flight than
+// its limit, and it is within its hours of the day.
 #ifndef FRESHET_CORE_SCHEDULE_HOST_GATE_H_
 #define FRESHET_CORE_SCHEDULE_HOST_GATE_H_
 
@@ -27,12 +27,12 @@
 
 namespace freshet {
 
-// The hosts of a shard. HostIds are dense; a forgotten one is given to a later host. The functions
-// of core/schedule/gated_host.h say what follows for a host. Owner thread only.
+// The hosts of a shard. HostIds are dense, and the id of a forgotten host is reused. The functions
+// in core/schedule/gated_host.h derive when a host is free. Owner thread only.
 class HostGate {
  public:
-  // `rules`: nullptr = none. `max_crawl_delay`: the longest delay that a host gets by its
-  // robots.txt. `domains`: nullptr = hosts have no domains.
+  // `rules`: nullptr = none. `max_crawl_delay`: the longest delay that robots.txt can set for a
+  // host. `domains`: nullptr = hosts have no domains.
   explicit HostGate(const PolitenessDefaults& defaults,
                     std::shared_ptr<const HostRules> rules = nullptr,
                     Duration max_crawl_delay = Duration::Seconds(300),
@@ -46,47 +46,49 @@ class HostGate {
   void SetDefaults(const PolitenessDefaults& defaults);
   [[nodiscard]] const PolitenessDefaults& defaults() const { return defaults_; }
 
-  // Sets the host's own defaults, for as long as the host is known; nullopt = the general ones.
+  // Sets other defaults for the host, which apply while the host is known; nullopt = the general
+  // ones.
   void SetDefaultsOf(HostId host, const std::optional<PolitenessDefaults>& defaults);
 
-  // The terms in force for the host. Each term comes from the first of these that has it: the
-  // settings of the host, the rule that matches it, SetDefaultsOf, the defaults. Then a longer
-  // delay that its robots.txt asks for.
+  // The terms of the host. Each term comes from the first of these that sets it: the host's
+  // settings, the rule that matches the host, SetDefaultsOf, the general defaults. A longer delay
+  // in the host's robots.txt replaces the delay of the terms.
   [[nodiscard]] HostTerms TermsOf(HostId id) const;
 
-  // Puts the host into a group, for as long as the host is known; nullptr = none. FreeAt does not
-  // include the terms of the group. A new host, and one whose reported address changes, goes into
-  // the group of its rule, else of its address.
+  // Puts the host into a group while the host is known; nullptr = none. FreeAt ignores the terms of
+  // the group. When a host is new or its reported address changes, it is put into the group of its
+  // rule, or else of its domain or address.
   void SetGroup(HostId host, std::shared_ptr<const HostGroup> group);
   [[nodiscard]] const HostGroups& groups() const { return groups_; }
   [[nodiscard]] HostGroups& groups() { return groups_; }
 
-  // The id of the host; a new id for an unknown name.
+  // The id of the host. An unknown host is added.
   HostId Intern(const std::string& host);
   [[nodiscard]] std::optional<HostId> Find(std::string_view host) const;
-  // Valid as long as the host is known.
+  // Valid while the host is known.
   [[nodiscard]] const GatedHost& host(HostId id) const { return hosts_.at(id.value()); }
   [[nodiscard]] size_t size() const { return ids_.size(); }
-  // Ids are below this; some may belong to no host now.
+  // Ids are below this limit. Some of them can be unused.
   [[nodiscard]] uint32_t id_limit() const { return static_cast<uint32_t>(hosts_.size()); }
 
-  // Replaces the record of the host of that name.
+  // Replaces the record of the host with this name, which is added if it is unknown.
   HostId Put(const HostRecord& record);
 
-  // Says that no later pick is for an earlier instant.
+  // Declares that no later pick is for an earlier instant.
   void Hear(Instant at) { heard_ = std::max(heard_, at); }
 
-  // Pick: a page of the host is picked for the tick `at`. Then either its lease opens, and ends
-  // later, or the page is put back. After PutBack the host is as if not picked, once no other pick
-  // is out.
+  // Pick records that a page of the host was picked for the tick `at`. Next, either OpenLease and
+  // later EndLease follow, or PutBack. After PutBack, the host is as if nothing was picked, once it
+  // has no other picks.
   void Pick(HostId host, Instant at);
   void OpenLease(HostId host, Instant assigned);
   void EndLease(HostId host);
-  // Records that a page of the host was assigned at `at`, with any result.
+  // Records that a page of the host was assigned at `at`, whatever became of it.
   void NoteAssignment(HostId host, Instant at);
-  // Takes back the assignment at `at`, which came to nothing. The delay of the host then counts
-  // from the assignment before, or from `left` if later; but from `at` if more than one is taken
-  // back. The delay of a group continues.
+  // Takes back the assignment at `at`, because its page never left. The delay of the host then
+  // counts from the assignment before, or from `left` if this is later. Only one earlier assignment
+  // is known: if it is taken back too, the delay still counts from it. The delay of a group is
+  // unchanged.
   void TakeBackAssignment(HostId host, Instant at, Instant left);
   void PutBack(HostId host);
 
@@ -94,14 +96,14 @@ class HostGate {
   [[nodiscard]] Instant FreeAt(HostId id) const {
     return freshet::FreeAt(host(id), TermsOf(id), heard_);
   }
-  // Precondition: nothing of the host is out.
+  // Removes the host. Precondition: the host has no picks or leases.
   void Forget(HostId host);
 
  private:
   static void NoteAssignment(GatedHost& host, Instant at);
-  // Puts the host into the group of its rule or address.
+  // Puts the host into the group of its rule, domain or address.
   void Regroup(HostId host);
-  // The load of the host on its group.
+  // The load that the host adds to its group.
   [[nodiscard]] static HostGroups::Load LoadOf(const GatedHost& host) {
     return {.in_flight = host.in_flight,
             .picks = host.picks,
@@ -110,12 +112,12 @@ class HostGate {
   }
 
   PolitenessDefaults defaults_;
-  std::shared_ptr<const HostRules> rules_;  // `hosts_` point into these
+  std::shared_ptr<const HostRules> rules_;  // hosts_ has pointers into these rules
   Duration max_crawl_delay_;
   DomainNumber domains_;
   SharedGroups shared_groups_;
   Instant heard_;
-  // By HostId. Blocks are small: some gates have one host, and none for long.
+  // By HostId. Blocks are small, because some gates have only one host and are short-lived.
   SegmentedArray<GatedHost, 12> hosts_;
   HostGroups groups_;
   PartedMap<std::string, HostId> ids_;

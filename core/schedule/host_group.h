@@ -1,5 +1,5 @@
-// Groups of hosts that share a server, and a limit on fetches from all together: by list, by
-// suffix, or by the address that workers report.
+// Groups of hosts that share a server, and limits on the fetches from all of a group together. A
+// group is defined by a list of hosts, by a domain, or by the IP address that workers report.
 #ifndef FRESHET_CORE_SCHEDULE_HOST_GROUP_H_
 #define FRESHET_CORE_SCHEDULE_HOST_GROUP_H_
 
@@ -10,14 +10,14 @@
 
 namespace freshet {
 
-// The terms of all hosts of a group together; 0 = none. Value type, thread-compatible.
+// Terms that apply to all hosts of a group together; 0 = none. Value type, thread-compatible.
 struct GroupTerms {
-  Duration min_delay;          // between two assignments of any of its hosts
-  uint32_t max_in_flight = 0;  // pages of its hosts out at a time
+  Duration min_delay;          // between two assignments of any of the group's hosts
+  uint32_t max_in_flight = 0;  // max pages of the group's hosts in flight
   bool operator==(const GroupTerms&) const = default;
 };
 
-// A group of hosts. A name has one set of terms at a time, the same on all shards. Value type,
+// A group of hosts. A name has only one set of terms at a time, equal on all shards. Value type,
 // thread-compatible.
 struct HostGroup {
   std::string name;  // not empty

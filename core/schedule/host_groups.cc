@@ -9,7 +9,8 @@
 namespace freshet {
 namespace {
 
-// As many groups that are idle elsewhere cost less than looks at them.
+// Up to this many groups that are idle elsewhere are kept, because they cost less memory than scans
+// for them cost time.
 constexpr size_t kFewElsewhere = 1024;
 
 Instant DelayedBy(Instant last, Duration delay) { return last == Instant() ? last : last + delay; }
@@ -104,8 +105,8 @@ Instant HostGroups::FreeAt(GroupId group) const {
 
 GroupId HostGroups::Hear(const GroupNews& news, Instant now) {
   elsewhere_.Set(news.key, news);
-  // Forgets groups that are idle elsewhere, a part at a time: as many are looked at as are heard
-  // of.
+  // Forgets groups that are idle elsewhere, one part of the table at a time. On average, each call
+  // scans one entry.
   if (++unlooked_ * elsewhere_.kParts > kFewElsewhere + elsewhere_.size()) {
     unlooked_ = 0;
     next_part_ = elsewhere_.EraseIf(next_part_, [now](const GroupNews& of_group) {

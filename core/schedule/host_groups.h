@@ -1,4 +1,4 @@
-// The groups of hosts and when each is free, as far as a shard knows: from its own hosts, and from
+// The groups of hosts, and when each is free as far as the shard knows: from its hosts, and from
 // news of other shards.
 #ifndef FRESHET_CORE_SCHEDULE_HOST_GROUPS_H_
 #define FRESHET_CORE_SCHEDULE_HOST_GROUPS_H_
@@ -16,64 +16,67 @@
 
 namespace freshet {
 
-// Names a group on all shards of a process: a hash of its name, 0 = none. Never stored.
+// Identifies a group on all shards of a process: a hash of the group's name; 0 = none. Never
+// stored.
 using GroupKey = StrongId<struct GroupKeyTag, uint64_t>;
 
-// The standing of a group in one shard. Value type, thread-compatible.
+// The state of a group in one shard. Value type, thread-compatible.
 struct GroupStanding {
   GroupKey key;
   GroupTerms terms;
-  uint32_t in_flight = 0;   // picks and leases
-  Instant last_assignment;  // latest over all its hosts; none = never, as far as known
+  uint32_t in_flight = 0;   // number of picks and leases
+  Instant last_assignment;  // the latest over all its hosts; none = not known
 };
 
-// The standing of a group in all other shards. Value type, thread-compatible.
+// The state of a group in all other shards together. Value type, thread-compatible.
 struct GroupNews {
   GroupKey key;
   uint32_t in_flight = 0;
   Instant delayed_until;  // end of the delay after assignments; none = not delayed
 };
 
-// The groups of a shard. A group is known while it has hosts here, or news from other shards.
-// GroupIds are dense and reused. Owner thread only.
+// The groups of a shard. A group is known while it has hosts in this shard. News of other shards is
+// kept for unknown groups too. GroupIds are dense and reused. Owner thread only.
 class HostGroups {
  public:
-  // The load that a host adds to a group when it joins, and takes away when it leaves.
+  // The load of one host, which is added when the host joins a group and subtracted when it leaves.
   struct Load {
     uint32_t in_flight = 0;
     uint32_t picks = 0;  // those of them whose lease is not open yet
-    Instant last_pick;   // the last of the picks; none = no pick
+    Instant last_pick;   // the latest of the picks; none = no pick
     Instant last_assignment;
   };
 
   HostGroups() { groups_.GrowTo(1); }
   [[nodiscard]] bool any() const { return !ids_.empty(); }
-  // Adds a host to the group, which gets these terms, and returns the id of the group.
+  // Adds a host to the group, and sets the group's terms. Returns the id of the group.
   GroupId Join(std::shared_ptr<const HostGroup> group, const Load& load);
   void Leave(GroupId group, const Load& load);
-  // The group; nullptr for group 0. Precondition: the group is known.
+  // The group with its name and terms; nullptr for group 0. Precondition: the group is known.
   [[nodiscard]] const std::shared_ptr<const HostGroup>& group(GroupId group) const {
     return groups_.at(group.value()).group;
   }
   [[nodiscard]] GroupKey key(GroupId group) const { return groups_.at(group.value()).key; }
 
-  // Do to a group what HostGate's functions of the same names do to a host.
+  // These functions do to a group what the HostGate functions of the same names do to a host.
   void Pick(GroupId group, Instant at);
   void OpenLease(GroupId group, Instant assigned);
   void EndLease(GroupId group);
   void NoteAssignment(GroupId group, Instant at);
   void PutBack(GroupId group);
 
-  // The instant from which the group is free; infinite while its limit is reached.
+  // The instant from which the group is free; infinite while it is at its limit.
   [[nodiscard]] Instant FreeAt(GroupId group) const;
 
-  // Takes the news of other shards. Returns the id of the group; 0 = the shard has no host of it.
+  // Takes the news of other shards. Returns the id of the group; 0 = the shard has no host of the
+  // group.
   GroupId Hear(const GroupNews& news, Instant now);
-  // Appends the standings that have changed since the last call, without picks that are out.
+  // Appends the standings that have changed since the last call. They do not count picks without a
+  // lease.
   void TakeStandings(std::vector<GroupStanding>* standings);
-  // The number of groups that other shards sent news of, some that no longer matter included.
+  // The number of groups with news from other shards, including some that no longer matter.
   [[nodiscard]] size_t elsewhere() const { return elsewhere_.size(); }
-  // Forgets gone groups. Precondition: no other shard was told of them.
+  // Forgets groups whose last host left. Precondition: no other shard was told about them.
   void ForgetGone() { gone_.clear(); }
 
  private:
@@ -88,14 +91,14 @@ class HostGroups {
   [[nodiscard]] Group& at(GroupId group) { return groups_.at(group.value()); }
   void NoteChange(GroupId group);
 
-  SegmentedArray<Group, 12> groups_;  // by GroupId; the first is unused
+  SegmentedArray<Group, 12> groups_;  // by GroupId; the first is not used
   std::vector<GroupId> free_;
   PartedMap<GroupKey, GroupId> ids_;
   PartedMap<GroupKey, GroupNews> elsewhere_;
-  size_t unlooked_ = 0;   // news since a part of `elsewhere_` was looked at
-  size_t next_part_ = 0;  // the part to look at next
+  size_t unlooked_ = 0;   // news since a part of `elsewhere_` was last scanned
+  size_t next_part_ = 0;  // the part to scan next
   std::vector<GroupId> changed_;
-  std::vector<GroupStanding> gone_;  // groups whose last host left since the last TakeStandings
+  std::vector<GroupStanding> gone_;  // groups whose last host left after the last TakeStandings
 };
 
 }  // namespace freshet

@@ -1,5 +1,5 @@
-// Politeness that an operator has configured for hosts by name: for hosts of a list, and for a
-// domain with all hosts below it, known or not.
+// Politeness that an operator configures for hosts by name: for hosts of a list, or for a domain
+// and all hosts below it, whether they are known or not.
 #ifndef FRESHET_CORE_SCHEDULE_HOST_RULES_H_
 #define FRESHET_CORE_SCHEDULE_HOST_RULES_H_
 
@@ -20,42 +20,44 @@
 
 namespace freshet {
 
-// A rule. Hosts are as in canonical URLs. Value type, thread-compatible.
+// A rule. Hosts are written as in canonical URLs. Value type, thread-compatible.
 struct HostRule {
   std::string name;                // a-z, 0-9, '_', '-', '.'
-  std::vector<std::string> hosts;  // the rule matches each of these
-  std::string suffix;              // and this domain with all below it; empty = none
-  // The terms of each matched host; unset = not by this rule.
+  std::vector<std::string> hosts;  // the rule matches these hosts
+  std::string suffix;              // and this domain with all hosts below it; empty = none
+  // The terms of each matched host; unset = the rule does not set the term.
   std::optional<Duration> min_delay;
   std::optional<uint32_t> max_in_flight;
   std::optional<Duration> min_page_interval;
   std::optional<CrawlCap> max_crawls;
   std::optional<DayHours> hours;
-  std::optional<GroupTerms> group;  // the terms of all matched hosts together
+  std::optional<GroupTerms> group;  // terms for all matched hosts together
   bool operator==(const HostRule&) const = default;
 };
 
-// The group terms of hosts without a rule; 0 = none. A host is in one group, so at most one of the
-// two is set. Value type, thread-compatible.
+// The group terms of hosts whose rule has no group; 0 = none. A host is in only one group, so at
+// most one of the two is set. Value type, thread-compatible.
 struct SharedTerms {
   GroupTerms by_address;
   GroupTerms by_domain;
-  RegistrableDomain domain_of = nullptr;  // nullptr = every host is a domain of its own
+  RegistrableDomain domain_of = nullptr;  // nullptr = every host counts as a domain
 };
 
-// All rules. Finding costs a hash lookup for each label of a host's name. Immutable, so
+// All rules. Finding a rule costs one hash lookup for each label of the host's name. Immutable, so
 // thread-safe.
 class HostRules {
  public:
   HostRules() = default;
-  // InvalidArgument names the rule that is empty, sets nothing or repeats a host or suffix of
-  // another.
+  // Not OK: InvalidArgument, with the name of the rule, if a rule matches no hosts, sets nothing,
+  // or has the name, a host or the suffix of another rule, or if there are more than
+  // limits::kMaxHostRules.
   [[nodiscard]] static StatusOr<std::shared_ptr<const HostRules>> Make(std::vector<HostRule> rules,
                                                                        const SharedTerms& shared);
 
-  // The rule of the host itself, else of the longest suffix; nullptr = none.
+  // The rule that lists the host, or else the rule with the longest matching suffix; nullptr =
+  // none.
   [[nodiscard]] const HostRule* Find(std::string_view host) const;
-  // The group of the rule; nullptr = none.
+  // The group of the rule; nullptr = none. Precondition: the rule is one of these rules.
   [[nodiscard]] std::shared_ptr<const HostGroup> GroupOf(const HostRule& rule) const;
   [[nodiscard]] const SharedTerms& shared() const { return shared_; }
   [[nodiscard]] size_t size() const { return rules_.size(); }
@@ -64,24 +66,24 @@ class HostRules {
   [[nodiscard]] Status Add(uint32_t index);
 
   std::vector<HostRule> rules_;
-  std::vector<std::shared_ptr<const HostGroup>> groups_;  // the group of each rule
+  std::vector<std::shared_ptr<const HostGroup>> groups_;  // by rule; nullptr = none
   absl::flat_hash_map<std::string, uint32_t> by_host_;
   absl::flat_hash_map<std::string, uint32_t> by_suffix_;
   SharedTerms shared_;
 };
 
-// The groups of addresses and domains, one object each for as long as a host has it. Owner thread
-// only.
+// The groups by address and by domain. Each group is one object for as long as a host uses it.
+// Owner thread only.
 class SharedGroups {
  public:
-  // The group; `name` is as in messages.
+  // The group with this name, made if needed. Messages show `name`.
   [[nodiscard]] std::shared_ptr<const HostGroup> Of(std::string name, const GroupTerms& terms);
-  // Groups without hosts included.
+  // The number of groups, including some without hosts.
   [[nodiscard]] size_t size() const { return groups_.size(); }
 
  private:
   absl::flat_hash_map<std::string, std::weak_ptr<const HostGroup>> groups_;
-  size_t sweep_at_ = 1024;  // size at which groups without hosts are dropped
+  size_t sweep_at_ = 1024;  // at this size, groups without hosts are dropped
 };
 
 }  // namespace freshet

@@ -1,5 +1,5 @@
-// The standing of a host at an instant, and counts of hosts by standing. Value types,
-// thread-compatible.
+// The standing of a host at an instant (free, or why not), and counts of hosts by standing. Value
+// types, thread-compatible.
 #ifndef FRESHET_CORE_SCHEDULE_HOST_STANDING_H_
 #define FRESHET_CORE_SCHEDULE_HOST_STANDING_H_
 
@@ -9,18 +9,18 @@
 
 namespace freshet {
 
-// The standing of a host at an instant: the first of these that holds.
+// The standing of a host at an instant: the first of these that is true.
 enum class HostStanding : uint8_t {
-  kBlocked,   // paused, by an operator or by its own answers
-  kInFlight,  // its limit of pages out is reached
-  kDelayed,   // its delay or its cap still holds it
-  kHours,     // outside its hours
+  kBlocked,   // paused by an operator or by the host's answers
+  kInFlight,  // has reached its limit of pages in flight
+  kDelayed,   // its delay or its cap does not allow a crawl yet
+  kHours,     // outside its hours of the day
   kGroup,     // its group is not free
-  kFree,      // one of its pages may be fetched now
+  kFree,      // one of its pages can be fetched now
 };
 inline constexpr size_t kHostStandings = 6;
 
-// Hosts by HostStanding. Value type, thread-compatible.
+// Numbers of hosts by HostStanding. Value type, thread-compatible.
 struct HostCounts {
   std::array<uint64_t, kHostStandings> by_standing{};
   HostCounts& operator+=(const HostCounts& other) {

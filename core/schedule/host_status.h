@@ -1,4 +1,4 @@
-// The answer of a shard about a host, and the query for a list of hosts.
+// A shard's description of a host, and the query for a list of hosts.
 #ifndef FRESHET_CORE_SCHEDULE_HOST_STATUS_H_
 #define FRESHET_CORE_SCHEDULE_HOST_STATUS_H_
 
@@ -18,18 +18,19 @@ struct HostGroup;
 struct HostStatus {
   HostRecord record;
   HostTerms terms;
-  std::string rule;                        // that matches the host; empty = none
+  std::string rule;                        // the rule that matches the host; empty = none
   std::shared_ptr<const HostGroup> group;  // the group of the host; nullptr = none
-  // Free from then on by all terms except pages in flight and the group; may be past.
+  // From this instant on, all terms allow a crawl, except the limit of pages in flight and the
+  // group. It can lie in the past.
   Instant allowed_at;
   uint32_t pages = 0;
   uint32_t in_flight = 0;
 };
 
-// The hosts that a list shall have; an empty text fits all. Value type, thread-compatible.
+// Selects the hosts of a list. An empty text matches all. Value type, thread-compatible.
 struct HostQuery {
   std::string prefix;
-  std::string part;  // somewhere in the name
+  std::string part;  // occurs anywhere in the name
 };
 
 }  // namespace freshet

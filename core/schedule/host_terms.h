@@ -1,4 +1,4 @@
-// The politeness in force for one host, and where each part of it comes from.
+// The politeness terms that apply to a host, and the origin of each.
 #ifndef FRESHET_CORE_SCHEDULE_HOST_TERMS_H_
 #define FRESHET_CORE_SCHEDULE_HOST_TERMS_H_
 
@@ -10,24 +10,24 @@
 
 namespace freshet {
 
-// Politeness of hosts without their own; 0 = none. Value type, thread-compatible.
+// Politeness of hosts for which nothing else is set; 0 = none. Value type, thread-compatible.
 struct PolitenessDefaults {
   Duration min_delay;          // between two assignments of a host
-  uint32_t max_in_flight = 0;  // pages of a host out at a time
+  uint32_t max_in_flight = 0;  // max pages of a host in flight
   Duration min_page_interval;  // between two crawls of a page
-  CrawlCap max_crawls;         // assignments of a host in any span of time
+  CrawlCap max_crawls;         // max assignments of a host in any span of time
   DayHours hours;              // the hours of the day in which a host is crawled
   bool operator==(const PolitenessDefaults&) const = default;
 };
 
-// The origin of a term. The last of these that sets the term wins; but a reported longer delay wins
-// over all.
+// The origin of a term. If several origins set a term, the last of them in this list wins, but a
+// reported delay counts only if it is longer than the delay from the others.
 enum class TermOrigin : uint8_t {
   kDefault,   // the defaults for all hosts
   kCrawlId,   // the crawl ids that have pages of the host
-  kRule,      // the rule that matches the host
-  kHost,      // set for the host
-  kReported,  // the host's robots.txt, as a worker reported
+  kRule,      // a rule that matches the host
+  kHost,      // a setting of the host
+  kReported,  // the host's robots.txt, as reported by a worker
 };
 
 // Value type, thread-compatible.

@@ -8,14 +8,15 @@
 namespace freshet {
 namespace {
 
-// Whether the record holds only what a host at rest is known for.
+// Returns true if the record has nothing that must be kept once its delays and pauses have ended.
 bool IsPlain(const HostRecord& record) {
-  // Clears the known fields and compares with an empty record, so that new fields count.
+  // Clears the known fields and compares with an empty record, so that fields added later count as
+  // settings.
   HostRecord plain = record;
   plain.blocked_until = plain.last_assignment = plain.last_throttled = Instant();
   plain.throttles = 0;
   plain.recent_crawls.clear();
-  // A worker that fetches from the host again reports these again.
+  // A worker that fetches from the host again will report these again.
   plain.crawl_delay = Duration();
   plain.address = IpAddress();
   return plain == HostRecord{.host = record.host};
@@ -42,7 +43,7 @@ Instant HostUse::ForgottenAt(HostId host) const {
   if (!record.recent_crawls.empty()) {
     at = std::max(at, record.recent_crawls.back().last + terms.max_crawls.value.per);
   }
-  // Each throttled answer takes a quiet time to be forgiven.
+  // Each throttled answer takes one quiet time to be forgiven.
   return std::max(at, QuietSince(record) + forgiven_in_ * record.throttles);
 }
 
@@ -52,7 +53,7 @@ void HostUse::Become(State& state, Use use, TakenPlaces* places) {
   if (use == Use::kAtRest) ++at_rest_;
   if (quota_ == nullptr || (before == Use::kCounts) == (use == Use::kCounts)) return;
   if (use != Use::kCounts) return quota_->Give(1);
-  // A place that was taken is counted already.
+  // A place that was taken in advance is already counted.
   if (places == nullptr || !places->Use(quota_.get())) quota_->Add(1);
 }
 

@@ -16,44 +16,51 @@
 
 namespace freshet {
 
-// The pages of each host of a gate, by number. A host without pages and with nothing to keep is
-// forgotten: the owner takes hosts whose time has come (TakeRested), forgets them in the store, and
-// then here. A host at rest has no pages and settings, and is known only for delays and pauses that
-// still run. Clients can make such hosts at will, by a page that comes, asks for a pause, and goes.
-// So there are at most kMostAtRest: beyond, the hosts whose time comes first are forgotten.
+// Counts the pages of each host in a gate. A host without pages and with nothing to keep is
+// forgotten: the owner takes the hosts that are due (TakeRested), removes them from the store, and
+// then calls Forget.
 //
-// A host counts from its first page or Rest on, except at rest. Owner thread only.
+// A host at rest has no pages and no settings. It is known only for delays and pauses that have not
+// ended. Clients can create any number of these hosts: a client adds a page, the page's host asks
+// for a pause, and the client removes the page. So at most kMostAtRest hosts are at rest. If there
+// are more, the hosts that would be due first are forgotten.
+//
+// A host counts against the quota from its first page or the first call of Rest, except while it is
+// at rest. Owner thread only.
 class HostUse {
  public:
   static constexpr size_t kMostAtRest = 16'384;
 
-  // The gate outlives this object. `forgiven_in`: HostBackoff::quiet. `quota` has the number of
-  // hosts that count; nullptr = none.
+  // The gate must outlive this object. `forgiven_in`: HostBackoff::quiet. `quota` limits the number
+  // of hosts that count; nullptr = no limit.
   explicit HostUse(HostGate& gate, Duration forgiven_in = Duration::Seconds(600),
                    std::shared_ptr<Quota> quota = nullptr)
       : gate_(gate), forgiven_in_(forgiven_in), quota_(std::move(quota)) {}
 
-  // The pages of the host.
+  // The number of pages of the host.
   [[nodiscard]] uint32_t pages(HostId host) const { return StateOf(host).pages; }
+  // Returns true if the host counts against the quota.
   [[nodiscard]] bool Counts(HostId host) const { return StateOf(host).use == Use::kCounts; }
 
-  // Count a page of the host that came or went. A host that counts from now on uses a place that
-  // was taken for it, else it is added to the quota.
+  // Count a page of the host that was added or removed. A host that begins to count uses a place in
+  // `places`, if one was taken for it. Otherwise it is added to the quota.
   void AddPage(HostId host, TakenPlaces* places = nullptr);
   void RemovePage(HostId host);
-  // Schedules a look at a host without pages once its delay and block are over and its answers are
-  // forgiven.
+  // Schedules a check of a host without pages, for the time when its delay and block have ended and
+  // its throttled answers are forgiven.
   void Rest(HostId host);
-  // Looks at no more than `max` hosts, and appends those to forget: each has no page, no settings
-  // and nothing running, or is one too many at rest. Each comes once, and again after Rest.
+  // Checks at most `max` hosts, and appends those to forget. Each has no pages, no settings, and no
+  // delay or pause that has not ended, or it exceeds kMostAtRest. A host is appended once, and
+  // again only after Rest.
   void TakeRested(Instant now, size_t max, std::vector<HostId>* hosts);
-  // When TakeRested has something to do.
+  // When TakeRested next has something to do; infinite = never.
   [[nodiscard]] Instant next_rested() const {
     if (resting_.empty()) return Instant::Infinite();
     return at_rest_ > kMostAtRest ? Instant() : resting_.begin()->first;
   }
+  // Returns true if Forget is allowed at `now`.
   [[nodiscard]] bool CanForget(HostId host, Instant now) const;
-  // Forgets the host, in the gate too. Precondition: CanForget, at some instant.
+  // Forgets the host, in the gate too. Precondition: CanForget was true at some instant.
   void Forget(HostId host);
 
  private:
@@ -61,30 +68,30 @@ class HostUse {
     kNone,  // the id belongs to no host, or to a new one
     kCounts,
     kAtRest,
-    kLeaves,  // at rest, and one too many
+    kLeaves,  // at rest, and to be forgotten because there are too many
   };
   struct State {
     uint32_t pages = 0;
     Use use = Use::kNone;
-    Instant until = Instant::Infinite();  // the instant of its entry in resting_; infinite = none
+    Instant until = Instant::Infinite();  // instant of its entry in resting_; infinite = none
   };
   [[nodiscard]] State& Of(HostId host);
   [[nodiscard]] State StateOf(HostId host) const {
     return host.value() < states_.size() ? states_[host.value()] : State();
   }
-  // Whether the host has no page, nothing out and no settings.
+  // Returns true if the host has no pages, nothing in flight and no settings.
   [[nodiscard]] bool IsIdle(HostId host) const;
-  // When nothing of the host runs any more, and all throttled answers are forgiven too.
+  // When all delays and pauses of the host have ended and all its throttled answers are forgiven.
   [[nodiscard]] Instant ForgottenAt(HostId host) const;
   void Become(State& state, Use use, TakenPlaces* places = nullptr);
-  // Moves the entry of the host; infinite = it gets none.
+  // Moves the host's entry in resting_ to `until`; infinite = removes it.
   void Schedule(HostId host, State& state, Instant until);
 
   HostGate& gate_;
   const Duration forgiven_in_;
   const std::shared_ptr<Quota> quota_;
   SegmentedArray<State, 12> states_;  // by HostId
-  size_t at_rest_ = 0;                // hosts
+  size_t at_rest_ = 0;                // number of hosts at rest
   absl::btree_set<std::pair<Instant, HostId>> resting_;
 };
 

@@ -1,4 +1,4 @@
-// The lateness of crawls: the times that pages waited between a signal and their crawl.
+// The lateness of crawls: how long pages waited from a signal to their crawl.
 #ifndef FRESHET_CORE_SCHEDULE_LATENESS_H_
 #define FRESHET_CORE_SCHEDULE_LATENESS_H_
 
@@ -9,13 +9,15 @@
 
 namespace freshet {
 
-// Waits that ended, counted by length. Value type, thread-compatible.
+// Counts waits that have ended, by their length. Value type, thread-compatible.
 struct WaitCounts {
-  // In seconds, rising: from one second, which no signal can beat, to a month.
+  // Upper bounds in seconds, rising. The first is one second, the shortest wait that matters; the
+  // last is a month.
   static constexpr std::array<double, 14> kBounds = {
       1, 10, 60, 300, 900, 3600, 10800, 21600, 43200, 86400, 259200, 604800, 1.5e6, 2.6e6};
 
-  // By the first bound that is not below the wait; the last = longer than all bounds.
+  // Number of waits by the first bound that is not below the wait. The last element counts the
+  // waits above all bounds.
   std::array<uint64_t, kBounds.size() + 1> ended{};
   double seconds = 0;  // sum over all waits
 

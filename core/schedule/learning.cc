@@ -64,8 +64,8 @@ bool Learning::TakeNewRates(PageRecord& page, Instant now) const {
   return TakeNewRates(estimator_.Estimate(page, now), now, page);
 }
 
-// Rates are known within tens of percent. Most epochs change them by far less, which is not worth a
-// write of every page.
+// Estimated rates are only accurate within tens of percent. Most epochs change them by far less,
+// which would not justify writing every page.
 bool Learning::TakeNewRates(const PageEstimate& estimate, Instant now, PageRecord& page) const {
   constexpr double kNotable = 0.01;
   const auto near = [](double a, double b) {
@@ -88,7 +88,7 @@ bool Learning::TakeNewRates(const PageEstimate& estimate, Instant now, PageRecor
   return true;
 }
 
-// --- What batches teach
+// --- Lessons of batches
 
 void Learning::Install(Lessons&& lessons) { estimator_.Install(std::move(lessons)); }
 

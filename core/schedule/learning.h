@@ -1,4 +1,4 @@
-// The knowledge of a shard about its pages and sources, and the epochs in which it learns more.
+// The knowledge of a shard about its pages and sources, and the epochs in which the shard learns.
 #ifndef FRESHET_CORE_SCHEDULE_LEARNING_H_
 #define FRESHET_CORE_SCHEDULE_LEARNING_H_
 
@@ -23,51 +23,53 @@ struct ShardOptions;
 // Owner thread only, except where a comment says otherwise.
 class Learning {
  public:
-  // The options outlive this object.
+  // The options must outlive this object.
   explicit Learning(const ShardOptions& options);
 
   [[nodiscard]] const Estimator& estimator() const { return estimator_; }
 
   // --- Start-up
   [[nodiscard]] Status LoadEpoch(const EpochRecord& epoch);
-  // Restores the bursts of a stored page: call it for every page.
+  // Restores the bursts of a stored page. Call it for every page.
   void RestoreSignals(std::span<const BurstSignal> bursts, PageNumber page);
 
   // --- Epochs
   void BeginEpoch(Instant now) { estimator_.BeginEpoch(now); }
-  // Collects `page`, as stored, and does what TakeNewRates does, by the model of the last epoch;
-  // true = write the page.
+  // Adds `page`, as stored, to the epoch's data, and does what TakeNewRates does, with the model of
+  // the last epoch. Returns true if the page must be written.
   [[nodiscard]] bool CollectForEpoch(PageRecord& page, Instant now);
-  // Call this when all pages are collected.
+  // Call it when all pages are collected.
   void EndCollecting() { estimator_.EndCollecting(); }
-  // These two take long. Between EndCollecting and FinishEpoch they may run on another thread while
-  // the owner may call all but epochs.
+  // CollectedInEpoch and LearnEpoch take long. Between EndCollecting and FinishEpoch, they can run
+  // on another thread. In this time the owner can call every function except those for epochs.
   //
-  // The collected sums, for LearnEpoch of this shard and of the others.
+  // Returns the collected sums, for LearnEpoch of this shard and of the others.
   [[nodiscard]] EpochSums CollectedInEpoch() const;
-  // Learns from the sums of all shards, this one included. Breaks off once `stop` is set; the
+  // Learns from the sums of all shards, including this one. Stops early once `stop` is set; the
   // result is then useless.
   [[nodiscard]] LearnedSites LearnEpoch(const EpochSums& all, const std::atomic<bool>& stop) const;
-  // The record of the epoch for the store, before FinishEpoch; from the same thread as those two.
+  // The record of the epoch for the store. Call it before FinishEpoch, on the thread of
+  // CollectedInEpoch and LearnEpoch.
   [[nodiscard]] EpochRecord RecordOf(const LearnedSites& learned, Instant now) const;
   // Makes the learned models current. Afterwards the owner writes the pages that TakeNewRates
-  // changes, in the slots whose models have moved: pages of other slots change too little. The next
-  // epoch takes up these small changes.
+  // changes, but only in the slots whose models have moved. The pages of other slots change too
+  // little. The next epoch applies these small changes.
   void FinishEpoch(LearnedSites learned);
-  // Number of the last epoch that learned, over all starts; 0 = none.
+  // The number of the last epoch that learned, counted over all runs; 0 = none.
   [[nodiscard]] uint64_t epoch() const { return epoch_; }
 
-  // Gives `page`, as stored, the rates of the current model, if they notably differ from its own;
-  // else only carries it to `now`. Returns whether the rates changed.
+  // If the rates of the current model differ notably from those of `page`, as stored, sets them in
+  // `page`. Always carries the page to `now`. Returns true if the rates changed.
   [[nodiscard]] bool TakeNewRates(PageRecord& page, Instant now) const;
-  // TakeNewRates for a page that is carried to `now` and estimated already.
+  // Like TakeNewRates above, for a page that is already carried to `now` and estimated.
   [[nodiscard]] bool TakeNewRates(const PageEstimate& estimate, Instant now,
                                   PageRecord& page) const;
 
-  // --- What batches teach
-  // Takes over the lessons of a batch, once it is committed: see Estimator::Install.
+  // --- Lessons of batches
+  // Applies the lessons of a batch once it is committed: see Estimator::Install.
   void Install(Lessons&& lessons);
-  // Hands out pages whose signals other crawls have reweighed: see Bursts::TakeReweighed.
+  // Hands out pages whose signals were reweighed because of other crawls: see
+  // Bursts::TakeReweighed.
   void TakeReweighed(size_t max, std::vector<PageNumber>* pages) {
     estimator_.bursts().TakeReweighed(max, pages);
   }
@@ -75,15 +77,15 @@ class Learning {
   [[nodiscard]] std::vector<QuarantineNews> TakeQuarantineNews() {
     return estimator_.quarantine().TakeNews();
   }
-  // Sets the counters that this class knows.
+  // Sets the counters that this class maintains.
   void CountIn(ShardCounters* counters) const;
 
  private:
   const ShardOptions& options_;
   Estimator estimator_;
-  size_t models_bytes_ = 0;  // of the models of sites, as of the last epoch or start
+  size_t models_bytes_ = 0;  // size of the site models, as of the last epoch or start
   uint64_t epoch_ = 0;
-  uint64_t epochs_ = 0;  // since the start
+  uint64_t epochs_ = 0;  // number of epochs since the start
 };
 
 }  // namespace freshet

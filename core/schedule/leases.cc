@@ -19,9 +19,9 @@ static_assert(kLeaseGenerations == uint32_t{1} << kGenerationBits);
 }  // namespace
 
 LeaseId Leases::NextId(Slot slot, uint32_t ahead) const {
-  // A run that hands out four billion leases continues in the next generation's numbers; the
-  // store's generation moves on by one a start, so at a million starts the two could meet, years
-  // apart.
+  // If a run hands out more than four billion leases, it continues with the ids of the next
+  // generation. The store's generation rises by one per start. The two can meet only after about a
+  // million starts, years apart.
   return MakeLeaseId(given_out_ + 1 + ahead, slot);
 }
 
@@ -81,7 +81,7 @@ uint32_t GenerationOfLease(LeaseId id) {
 }
 
 bool MayHaveIssued(uint32_t generation, LeaseId id) {
-  // Once generations have wrapped, every generation has been used.
+  // Once the generations have wrapped around, every generation has been used.
   if (generation >= kLeaseGenerations) return true;
   const uint64_t issued_in = GenerationOfLease(id);
   const uint64_t sequence = OrdinalOfLease(id) & ((uint64_t{1} << kSequenceBits) - 1);

@@ -1,5 +1,5 @@
-// A price index for some of the pages of a shard, with its own numbers for pages and hosts, so that
-// it takes memory only for these.
+// A price index for some of a shard's pages. It numbers its pages and hosts itself, so that it
+// takes memory only for these.
 #ifndef FRESHET_CORE_SCHEDULE_NUMBERED_INDEX_H_
 #define FRESHET_CORE_SCHEDULE_NUMBERED_INDEX_H_
 
@@ -14,10 +14,10 @@
 
 namespace freshet {
 
-// Owner thread only. The owner keeps the number of each page.
+// Owner thread only. The owner stores the number of each page.
 class NumberedIndex {
  public:
-  // Gives a number to a page that is not in.
+  // Assigns a number to a page that has none here.
   [[nodiscard]] PageId Number(PageId page) {
     if (free_.empty()) {
       pages_.push_back(page);
@@ -34,8 +34,8 @@ class NumberedIndex {
   }
   [[nodiscard]] PageId PageOf(PageId number) const { return pages_[number.value()]; }
 
-  // The number of the host, and whether the number is new. An id that is given to another host
-  // keeps its number.
+  // The number of the host, and true if the number is new. If a shard reuses a HostId for another
+  // host, the number is reused too.
   [[nodiscard]] std::pair<HostId, bool> NumberOf(HostId host) {
     const HostId next(static_cast<uint32_t>(hosts_.size()));
     const auto [it, first] = numbers_.try_emplace(host, next);
@@ -45,14 +45,14 @@ class NumberedIndex {
   // The number of a host. Precondition: the host has one.
   [[nodiscard]] HostId Known(HostId host) const { return numbers_.at(host); }
   [[nodiscard]] HostId HostOf(PageId number) const { return hosts_[index.HostOf(number).value()]; }
-  // All hosts with a number.
+  // All hosts that have a number.
   [[nodiscard]] const std::vector<HostId>& hosts() const { return hosts_; }
 
   PriceIndex index;
 
  private:
   std::vector<PageId> pages_;  // by number
-  std::vector<PageId> free_;   // free numbers of pages
+  std::vector<PageId> free_;   // page numbers that are not used
   std::vector<HostId> hosts_;  // by number
   absl::flat_hash_map<HostId, HostId> numbers_;
 };

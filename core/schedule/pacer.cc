@@ -8,7 +8,7 @@
 namespace freshet {
 namespace {
 
-// Ticks are counted from an anchor, which moves before rounding in the product could show.
+// Ticks are counted from an anchor. The anchor moves before the product loses precision.
 constexpr int64_t kMaxTicksFromAnchor = int64_t{1} << 40;
 
 }  // namespace
@@ -21,7 +21,7 @@ Pacer::Pacer(Rate rate, Instant now, Duration max_lateness)
 
 Instant Pacer::next() const {
   if (rate_.per_second() == 0) return Instant::Infinite();
-  // Rounded up, so that no tick comes early.
+  // Rounded up, so that no tick is early.
   const double seconds = static_cast<double>(used_ + 1) / rate_.per_second();
   if (seconds > 1e12) return Instant::Infinite();
   return anchor_ + Duration::Micros(static_cast<int64_t>(std::ceil(seconds * 1e6)));
@@ -64,8 +64,8 @@ int64_t Pacer::SkipMissed(Instant now) {
 
 void Pacer::SetRate(Rate rate, Instant now) {
   CHECK(rate.per_second() >= 0, "rate {}", rate.per_second());
-  // Keeps the share of a tick that has passed: frequent changes of the rate neither starve nor
-  // double ticks.
+  // Keeps the elapsed share of a tick, so that frequent changes of the rate neither delay ticks
+  // forever nor double them.
   double share = 0;
   if (rate_.per_second() > 0) {
     share = (now - anchor_).seconds() * rate_.per_second() - static_cast<double>(used_);

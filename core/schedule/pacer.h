@@ -1,6 +1,6 @@
-// The constant crawl rate: ticks at anchor + k / R. A tick that is not used in time is gone;
-// nothing older is ever caught up, so a pause of workers or of the process is not followed by a
-// burst at the sites.
+// The constant crawl rate, as ticks at anchor + k / R. A tick that is not used in time is lost. Old
+// ticks are never caught up, so a pause of the workers or of the process is not followed by a burst
+// of fetches.
 #ifndef FRESHET_CORE_SCHEDULE_PACER_H_
 #define FRESHET_CORE_SCHEDULE_PACER_H_
 
@@ -12,30 +12,30 @@ namespace freshet {
 
 // Owner thread only.
 //
-// Guarantee: let each assignment leave between the instant of its tick, which Use() returns, and
-// lateness() after it. Then in any window of w seconds at most floor(R w) + 2 leave, if a tick is
-// longer than `max_lateness`; that is ceil(R w) + 1 unless R w is whole. At higher rates, where a
-// thread cannot wake exactly, R times `max_lateness` more can leave.
+// Guarantee: assume that each assignment leaves between the instant of its tick, which Use()
+// returns, and lateness() after it. If a tick is longer than `max_lateness`, at most floor(R w) + 2
+// assignments leave in any window of w seconds; this is ceil(R w) + 1 unless R w is whole. At
+// higher rates, a thread cannot wake up exactly, and R times `max_lateness` more can leave.
 class Pacer {
  public:
   static constexpr Duration kUsualLateness = Duration::Millis(1);
 
-  // Rate 0 = no tick ever.
+  // Rate 0 = there are no ticks.
   Pacer(Rate rate, Instant now, Duration max_lateness = kUsualLateness);
 
-  // Changes the rate from now on; the time since the last tick counts in proportion.
+  // Changes the rate from now on. The elapsed share of the current tick is kept.
   void SetRate(Rate rate, Instant now);
   [[nodiscard]] Rate rate() const { return rate_; }
 
-  // The instant of the next tick that has not been used or skipped; infinite at rate zero.
+  // The instant of the next tick that was neither used nor skipped; infinite at rate 0.
   [[nodiscard]] Instant next() const;
   // Uses the next tick. Precondition: the rate is not 0.
   Instant Use();
-  // Gives up every tick further in the past than lateness(); returns their number.
+  // Skips every tick that is older than lateness(). Returns their number.
   int64_t SkipMissed(Instant now);
-  // The most by which a tick may be late: just under one tick, or `max_lateness` if that is more.
+  // The longest allowed delay of a tick: just under one tick, or `max_lateness` if that is longer.
   [[nodiscard]] Duration lateness() const;
-  // Whole ticks between the next one and now, which a late driver may still use.
+  // The number of whole ticks between the next tick and `now`, which a late driver can still use.
   [[nodiscard]] int64_t Overdue(Instant now) const;
 
  private:

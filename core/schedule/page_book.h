@@ -1,5 +1,5 @@
-// The pages of a shard: their names, the source of picks, the pages out with workers, the age edges
-// of rates, the believed freshness, and the waits after signals.
+// The pages of a shard: their numbers and fingerprints, the source of picks, the pages that are out
+// with workers, the age edges of rates, the believed freshness, and the waits after signals.
 #ifndef FRESHET_CORE_SCHEDULE_PAGE_BOOK_H_
 #define FRESHET_CORE_SCHEDULE_PAGE_BOOK_H_
 
@@ -29,27 +29,29 @@ struct ShardOptions;
 
 // Owner thread only.
 //
-// Invariants: every known page is in `picks`, withheld there exactly when it is leased or taken, or
-// at no time worth a crawl. A page is in `out` exactly when it is leased or taken, and leased
-// exactly when its lease is open in `leases`. The other leases in `out` are of removed pages.
+// Invariants: every known page is in `picks`. The page is suspended there exactly when it is
+// leased, or picked, or never worth a crawl. A page is in `out` exactly when it is leased or
+// picked, and leased exactly when its lease is open in `leases`. All other leases in `out` are of
+// removed pages.
 struct PageBook {
-  // Hosts and crawl ids outlive the book.
+  // Hosts and crawl ids must outlive the book.
   PageBook(const ShardOptions& options, const HostGate& hosts, const CrawlTable& crawls);
 
-  // Appends the numbers of all pages with the fingerprint of this key, the page itself among them
-  // if known. Their records tell which page it is.
+  // Appends the numbers of all pages with the fingerprint of this key. The page with this key is
+  // among them if it is known. The records of the pages show which page it is.
   void FindNumbers(const PageKey& key, std::vector<PageNumber>* numbers) const;
-  // nullopt = not open.
+  // The open lease; nullopt = not open.
   [[nodiscard]] std::optional<LeaseRecord> FindLease(LeaseId id) const;
-  // The lease of a page that is out; nullopt = not leased.
+  // The lease of the page; nullopt = not leased.
   [[nodiscard]] std::optional<LeaseRecord> LeaseOut(PageId id) const;
+  // The believed freshness of all pages that are not gone.
   [[nodiscard]] BelievedFreshness Believed(Instant now) const;
-  // The value of the last page taken; 0 before the first, and under a plan.
+  // The value of the last page that was picked by value; 0 before the first pick, and under a plan.
   [[nodiscard]] double price() const { return picks.prices().last; }
 
   const Fingerprinter fingerprinter;
-  // The parts are public: code with a const book reads them, and code with a mutable one must keep
-  // the invariants (page_moves.h).
+  // The parts are public. Code with a const book reads them. Code with a mutable book must keep the
+  // invariants (page_moves.h).
   PageTable table;
   PickSource picks;
   Leases leases;
@@ -57,13 +59,13 @@ struct PageBook {
   AgeBinWheel edges;
   FreshnessSample freshness;
   SignalWaits waits;
-  uint64_t gone = 0;                                // gone pages
-  absl::flat_hash_map<Slot, uint64_t> next_serial;  // serial of the next page of the slot
-  // pages to be written with the times of the load
+  uint64_t gone = 0;                                // number of gone pages
+  absl::flat_hash_map<Slot, uint64_t> next_serial;  // by slot: serial of its next page
+  // Pages to write because their times were later than the time of the load.
   absl::btree_set<PageNumber> ahead;
-  Instant loaded_at = Instant::Infinite();  // the last load or Follow; infinite = not known
-  Instant best_at;                          // the last call for the best page
-  Instant looked_at;  // instant of the last BestValue: picks are for no earlier one
+  Instant loaded_at = Instant::Infinite();  // time of the last load or Follow; infinite = not known
+  Instant best_at;                          // the instant of the last call of BestPage
+  Instant looked_at;  // the instant of the last BestValue: picks are for no earlier instant
 };
 
 }  // namespace freshet

@@ -8,7 +8,7 @@
 
 namespace freshet {
 
-// --- Pages come and go
+// --- Adding and removing pages
 
 PageId AddPage(const PageRecord& record, HostId host, TakenPlaces& places, Books& books) {
   CrawlTable& crawls = books.crawls.table;
@@ -22,7 +22,7 @@ PageId AddPage(const PageRecord& record, HostId host, TakenPlaces& places, Books
   const CrawlTerms* terms = crawls[*crawl].terms.get();
   const bool placed = terms != nullptr && terms->quota != nullptr && places.Use(terms->quota.get());
   CountPage(id, host, *crawl, placed, books);
-  // This may be the first page of the host, for which a rule may have hours.
+  // This can be the host's first page, whose pick depends on the hours of a rule.
   if (books.hosts.use.pages(host) == 1) books.pages.picks.HostChanged(host);
   return id;
 }
@@ -50,7 +50,7 @@ void SetGone(PageId id, bool gone, Books& books) {
   gone ? ++books.pages.gone : --books.pages.gone;
 }
 
-// Takes back a page that is out, which may free its host.
+// Takes back a page that is picked or leased. This can free its host.
 void TakeBack(PageId id, Books& books) {
   const PagesOut::Out what = books.pages.out.End(id);
   if (what.lease != LeaseId()) --CountsOf(id, books).out;
@@ -99,7 +99,8 @@ void File(PageId id, const PageToLoad& page, const IndexEntry& entry, Instant as
           Books& books) {
   books.pages.edges.Set(id, page.edge);
   const bool shadow = books.crawls.table.IsShadow(id);
-  // A gone page has no copy to be fresh or stale, and the copy of a shadow page belongs to others.
+  // A gone page has no copy that could be fresh. The copy of a shadow page belongs to another
+  // crawler.
   if (page.gone || shadow) {
     books.pages.freshness.Remove(id);
   } else {
@@ -129,7 +130,7 @@ void HandOut(PageId id, const LeaseRecord& lease, Books& books) {
   ++CountsOf(id, books).out;
   const HostId host = books.pages.out.Lease(id, lease.id, lease.deadline).host;
   books.hosts.gate.OpenLease(host, lease.assigned);
-  // The assignment now counts instead of the pick.
+  // From now on the assignment counts instead of the pick.
   if (!books.hosts.gate.host(host).record.recent_crawls.empty())
     books.pages.picks.HostChanged(host);
 }
@@ -167,7 +168,8 @@ void EndOrphan(LeaseId lease, Books& books) {
 
 std::optional<ClassedPick> BestPage(Instant at, ClassSet among, bool forced_first, Books& books) {
   PickSource& picks = books.pages.picks;
-  // Hosts that one call closes, in a few milliseconds; the next call closes the others.
+  // A call closes at most this many hosts whose hours have ended, which takes a few milliseconds.
+  // The next call closes more.
   constexpr int kMostClosed = 4096;
   at = std::max(at, books.pages.looked_at);
   books.pages.best_at = at;
@@ -176,13 +178,13 @@ std::optional<ClassedPick> BestPage(Instant at, ClassSet among, bool forced_firs
     const std::optional<ClassedPick> best = picks.Best(at, among, forced_first);
     if (!best) return best;
     if (books.crawls.table.IsShadow(best->page)) {
-      // The crawl id has just become a shadow, and the page is not refiled yet.
+      // The crawl id became a shadow after the page was last filed.
       Mark(best->page, PageTable::kNever, true, books);
       continue;
     }
     const HostId host = picks.HostOf(best->page);
     if (books.hosts.gate.FreeAt(host) <= at) return best;
-    // The hours of the host are over, which is looked at once now, and again when they begin.
+    // The hours of the host have ended. It is blocked now and checked again when they begin.
     picks.HostChanged(host);
   }
   return std::nullopt;

@@ -1,5 +1,5 @@
-// Changes a page in several books at once. Loading, installing and picking keep the invariants of
-// PageBook by these functions, which also tell hosts and crawl ids about their pages.
+// Functions that change a page in several books at once. Loading, installing and picking use them
+// to keep the invariants of PageBook. They also update the counts of hosts and crawl ids.
 #ifndef FRESHET_CORE_SCHEDULE_PAGE_MOVES_H_
 #define FRESHET_CORE_SCHEDULE_PAGE_MOVES_H_
 
@@ -16,40 +16,42 @@
 
 namespace freshet {
 
-// Adds a page, which the caller then files. `places` were taken for new pages; the function uses
-// one if needed.
+// Adds a page. The caller files it afterwards. `places` has the places that were taken for new
+// pages; the function uses one if needed.
 [[nodiscard]] PageId AddPage(const PageRecord& record, HostId host, TakenPlaces& places,
                              Books& books);
-// Counts one more page of the host and crawl id. `placed`: see CrawlTable::Add.
+// Counts one more page for the host and the crawl id. `placed`: see CrawlTable::Add.
 void CountPage(PageId id, HostId host, CrawlIndex crawl, bool placed, Books& books);
+// Removes the page from all books.
 void DropPage(PageId id, Books& books);
 
-// Takes over spec and state of a page, and files it.
+// Files the page by its spec and state.
 void Refile(PageId id, HostId host, const PageSpec& spec, const PageState& state, Books& books);
-// Takes over the computed filing of a page. `asked_at`: see AskedAt. `entry`: the entry of the
-// page, held by the page interval of its host.
+// Files the page as prepared. `entry` is the page's entry with the page interval applied.
+// `asked_at`: see AskedAt.
 void File(PageId id, const PageToLoad& page, const IndexEntry& entry, Instant asked_at,
           Books& books);
-// Sets a flag, and withholds or offers the page accordingly.
+// Sets a flag, and suspends or resumes the page in the picks accordingly.
 void Mark(PageId id, PageTable::Flag flag, bool value, Books& books);
 
-// Installs the lease of a page that was picked.
+// Installs the lease of a picked page.
 void HandOut(PageId id, const LeaseRecord& lease, Books& books);
-// Takes back a page that is out and files it again, which may free its host.
+// Takes back a page that is picked or leased, and offers it for picks again. This can free its
+// host.
 void ComeBack(PageId id, Books& books);
-// Takes back the assignment of a page that never left: its host is as before.
+// Takes back the assignment of a page that never left. Its host is as before.
 void TakeBackAssignment(PageId id, const Transaction::Lease& lease, Books& books);
-// Keeps the lease, staged now or before, of a page that will be removed.
+// Keeps the lease, installed or staged, of a page that is about to be removed.
 void Orphan(const Transaction::Lease& lease, Books& books);
-// Ends such a lease, which may free the host, or let it be forgotten.
+// Ends the lease of a removed page. This can free the host, or allow it to be forgotten.
 void EndOrphan(LeaseId lease, Books& books);
 
-// The page to pick at `at`, left in, whose host is within its hours; nullopt also if one call
-// cannot look at enough hosts. The arguments are those of ShardState::Take.
+// Finds the page to pick at `at`, without taking it. Its host is within its hours. nullopt = no
+// page, or one call could not check enough hosts. The arguments are those of ShardState::Take.
 [[nodiscard]] std::optional<ClassedPick> BestPage(Instant at, ClassSet among, bool forced_first,
                                                   Books& books);
 
-// Gives the host the politeness of the crawl ids that have pages of it.
+// Sets the host's defaults to the strictest politeness among the crawl ids with pages on the host.
 void FollowCrawlsOf(HostId host, Books& books);
 
 }  // namespace freshet

@@ -7,7 +7,7 @@
 namespace freshet {
 namespace {
 
-// Copies ids with a page; only some, if `parallel` gives up on the way.
+// Copies the ids that have a page. Copies only some if `parallel` gives up.
 PlanColumns OnlyPages(const PlanColumns& columns, size_t pages, const ParallelFor& parallel) {
   constexpr size_t kLook = 1 << 16;
   PlanColumns dense;
@@ -41,7 +41,7 @@ void PlanColumns::Append(const PlanColumns& other) {
 
 StatusOr<std::vector<PlannedCrawls>> PlanCrawls(PlanMethod method, const PlanColumns& columns,
                                                 Rate rate, const PlanOptions& options) {
-  // Plans with a mean or a least rate would count ids without a page.
+  // Plans that use a mean rate or a minimum rate would count ids without a page.
   PlanColumns dense;
   const size_t size = columns.Pages();
   const bool gaps = size < columns.page.size();

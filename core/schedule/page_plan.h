@@ -1,4 +1,4 @@
-// A rate plan for the pages of one or several shards: its input from the shards, and its output for
+// A rate plan for the pages of one or more shards: its input from the shards, and its output for
 // them.
 #ifndef FRESHET_CORE_SCHEDULE_PAGE_PLAN_H_
 #define FRESHET_CORE_SCHEDULE_PAGE_PLAN_H_
@@ -14,7 +14,7 @@
 
 namespace freshet {
 
-// The input of a rate plan, by page id: ids without a page have no importance. Value type,
+// The input of a rate plan, by page id. An id without a page has importance 0. Value type,
 // thread-compatible.
 struct PlanColumns {
   std::vector<PageNumber> page;  // 0 = no page
@@ -23,19 +23,19 @@ struct PlanColumns {
   std::vector<uint8_t> complete;    // 1 = every change is signalled
 
   void Append(const PlanColumns& other);
-  // The number of ids with a page.
+  // The number of ids that have a page.
   [[nodiscard]] size_t Pages() const;
 };
 
-// A page's part of a plan: polled at `rate` per second, or crawled on a signal with `probability`.
+// The plan for one page: poll it at `rate` per second, or crawl it on a signal with `probability`.
 struct PlannedCrawls {
   PageNumber page;
   float rate = 0;
   float probability = 0;
 };
 
-// The plan of all pages of `columns` for a total of `rate`, in the order of ids; ids without a page
-// have no part. Errors of MakePlan.
+// Plans the crawls of all pages in `columns` for a total of `rate`, in the order of ids. An id
+// without a page gets neither a rate nor a probability. Not OK: the errors of MakePlan.
 [[nodiscard]] StatusOr<std::vector<PlannedCrawls>> PlanCrawls(PlanMethod method,
                                                               const PlanColumns& columns, Rate rate,
                                                               const PlanOptions& options = {});

@@ -8,7 +8,7 @@
 namespace freshet {
 namespace {
 
-// Ids that FingerprintSet::Fill sorts by part at a time.
+// FingerprintSet::Fill sorts this many ids by part at a time.
 constexpr uint32_t kSlice = 1 << 20;
 
 struct Entry {
@@ -37,7 +37,7 @@ void FingerprintSet::Place(Part& part, uint64_t fingerprint, uint32_t id) {
 
 void FingerprintSet::MakeRoom(Part& part, uint32_t ids) {
   CHECK(part.used == 0, "filling a set that is in use");
-  // Four fifths full, so that the first new pages find room.
+  // Only four fifths are filled, so that there is room for the first new pages.
   const size_t capacity = ids + ids / 4 + kFirstCapacity;
   part.tags.assign(capacity, 0);
   part.ids.resize(capacity);
@@ -154,7 +154,7 @@ void PageTable::Remove(PageId id) {
 }
 
 std::optional<PageId> PageTable::Find(PageNumber number) const {
-  // PlaceOf changes nothing without `make`.
+  // PlaceOf changes nothing if `make` is false.
   const uint32_t* place = const_cast<PageTable*>(this)->PlaceOf(number, false);
   if (place == nullptr || *place == kNoId) return std::nullopt;
   return PageId(*place);

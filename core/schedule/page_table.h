@@ -1,7 +1,8 @@
-// The pages of a shard by name: page id <-> page number <-> fingerprint, and four bits of state.
-// All other memory of a page is in the index.
+// Maps between page id, page number and fingerprint for the pages of a shard, and keeps four state
+// flags per page. The remaining memory of a page is in the index.
 //
-// Bytes a page: 16 for the row, about 4.5 to find it by number, 5.7 to 7.1 by fingerprint.
+// Memory per page: 16 bytes for the row, about 4.5 to find the page by number, and 5.7 to 7.1 to
+// find it by fingerprint.
 #ifndef FRESHET_CORE_SCHEDULE_PAGE_TABLE_H_
 #define FRESHET_CORE_SCHEDULE_PAGE_TABLE_H_
 
@@ -19,31 +20,31 @@
 
 namespace freshet {
 
-// Page ids by 64-bit fingerprint: open addressing with linear probing, in 256 parts. The parts grow
-// one by one and by a quarter, so that no insertion waits for the whole table to move and little of
-// it is empty. An entry is the id and eight bits of the fingerprint; the owner keeps whole
-// fingerprints, and passes them to the functions that need them. Several ids may share a
-// fingerprint.
+// Finds page ids by 64-bit fingerprint: open addressing with linear probing, in 256 parts. The
+// parts grow one at a time, each by a quarter. So no insertion waits until the whole table has
+// moved, and little of the table is empty. An entry consists of the id and eight bits of the
+// fingerprint. The owner has the whole fingerprints, and passes them to the functions that need
+// them. Several ids can have the same fingerprint.
 //
 // Owner thread only.
 class FingerprintSet {
  public:
   FingerprintSet();
 
-  // Calls visit(id) for all ids whose eight bits agree: the ids of this fingerprint and a few
+  // Calls visit(id) for all ids whose eight bits match: the ids with this fingerprint and a few
   // others.
   template <typename Visit>
   void ForEach(uint64_t fingerprint, const Visit& visit) const;
-  // Adds an id. `fingerprint_of(id)` gives the fingerprint of every id in the set.
+  // Adds an id. `fingerprint_of(id)` must return the fingerprint of any id in the set.
   template <typename FingerprintOf>
   void Insert(uint64_t fingerprint, PageId id, const FingerprintOf& fingerprint_of);
-  // Precondition: the id is in the set under this fingerprint.
+  // Removes an id. Precondition: the id is in the set under this fingerprint.
   template <typename FingerprintOf>
   void Erase(uint64_t fingerprint, PageId id, const FingerprintOf& fingerprint_of);
 
-  // Fills the set with all ids below `ids`. Several times as fast as inserting: the ids of a part
-  // are placed together, while it is in the cache. Returns at most `most` ids whose fingerprint an
-  // earlier id has too. Precondition: the set is empty.
+  // Fills the set with all ids below `ids`. This is several times as fast as insertions, because
+  // the ids of a part are placed together while the part is in the cache. Returns at most `most`
+  // ids whose fingerprint an earlier id has too. Precondition: the set is empty.
   template <typename FingerprintOf>
   std::vector<PageId> Fill(uint32_t ids, const FingerprintOf& fingerprint_of, size_t most);
   [[nodiscard]] size_t bytes() const;
@@ -61,7 +62,8 @@ class FingerprintSet {
     return tag == 0 ? 1 : tag;
   }
   static size_t PartOf(uint64_t fingerprint) { return fingerprint >> (64 - kPartBits); }
-  // The place at which a search begins: the bits below those of the part, scaled to the capacity.
+  // The index at which a search begins: the bits below those that choose the part, scaled to the
+  // capacity.
   static size_t Home(const Part& part, uint64_t fingerprint) {
     const uint64_t bits = (fingerprint << kPartBits) >> 32;
     return static_cast<size_t>(bits * part.tags.size() >> 32);
@@ -69,7 +71,7 @@ class FingerprintSet {
   static size_t After(const Part& part, size_t place) {
     return place + 1 == part.tags.size() ? 0 : place + 1;
   }
-  // Calls visit(id) as ForEach does. Returns the free place for another id.
+  // Calls visit(id) as ForEach does. Returns the index of a free place for another id.
   template <typename Visit>
   static size_t Search(const Part& part, uint64_t fingerprint, const Visit& visit);
   static void MakeRoom(Part& part, uint32_t ids);
@@ -79,39 +81,38 @@ class FingerprintSet {
   std::vector<Part> parts_;
 };
 
-// The pages by name. Ids are dense and reused. Owner thread only.
+// The pages of a shard by number and fingerprint. Ids are dense and reused. Owner thread only.
 //
-// Invariant: the numbers of the pages in the table are unique. Fingerprints nearly are.
+// Invariant: page numbers in the table are unique. Fingerprints can repeat, but rarely do.
 class PageTable {
  public:
-  // The flags of a page. A page may be both leased and gone.
+  // The flags of a page. A page can be leased and gone at the same time.
   enum Flag : uint8_t {
-    kTaken = 1,   // picked, lease not installed yet
+    kTaken = 1,   // picked, but its lease is not installed yet
     kLeased = 2,  // out on a lease
-    kGone = 4,    // the last crawl that looked found the page gone or moved
-    kNever = 8,   // at no time worth a crawl
+    kGone = 4,    // the last crawl that could tell found the page gone or moved
+    kNever = 8,   // never worth a crawl
   };
-  // Each keeps a page out of the picks.
+  // Each of these flags excludes a page from picks.
   static constexpr int kNotToBePicked = kTaken | kLeased | kNever;
 
-  // Precondition: the number is not in the table; the serial is not 0.
+  // Adds a page. Precondition: the number is not in the table, and its serial is not 0.
   PageId Add(PageNumber number, uint64_t fingerprint);
   void Remove(PageId id);
 
-  // Fills an empty table: Append every page, then FinishAppending; until then pages are found only
-  // by number. Precondition: the number is not in the table.
+  // Fills an empty table: call Append for every page, then FinishAppending. Until then, pages are
+  // found only by number. Precondition: the number is not in the table.
   PageId Append(PageNumber number, uint64_t fingerprint);
   // Returns at most `most` pages whose fingerprint another page has too.
   std::vector<PageId> FinishAppending(size_t most);
 
   [[nodiscard]] std::optional<PageId> Find(PageNumber number) const;
-  // Calls visit(id) for every page of this fingerprint, which is more than one only by a rare
-  // chance.
+  // Calls visit(id) for every page with this fingerprint. There is almost never more than one.
   template <typename Visit>
   void ForEachOf(uint64_t fingerprint, const Visit& visit) const;
-  // Whether the id belongs to a page now.
+  // Returns true if the id belongs to a page now.
   [[nodiscard]] bool known(PageId id) const;
-  // Precondition for the rest: known(id).
+  // Precondition for the functions below, up to Set: known(id).
   [[nodiscard]] PageNumber number(PageId id) const;
   [[nodiscard]] uint64_t fingerprint(PageId id) const;
   [[nodiscard]] bool Is(PageId id, Flag flag) const;
@@ -119,13 +120,14 @@ class PageTable {
   void Set(PageId id, Flag flag, bool value);
 
   [[nodiscard]] size_t size() const { return size_; }
-  // All ids are below this.
+  // All ids are below this limit.
   [[nodiscard]] uint32_t id_limit() const { return static_cast<uint32_t>(rows_.size()); }
-  // Pieces of 256 bytes by which pages are found by number.
+  // The number of 256-byte chunks in the lookup by number.
   [[nodiscard]] size_t chunks() const { return chunks_; }
 
  private:
-  // A number uses 12 of its upper 16 bits for the slot: the flags are above them.
+  // A page number uses only the lower 12 of its upper 16 bits, for the slot. The flags are stored
+  // above them.
   static constexpr int kFlagShift = 60;
   static constexpr uint64_t kNumberMask = (uint64_t{1} << kFlagShift) - 1;
   static_assert(uint64_t{limits::kSlots - 1} << 48 <= kNumberMask);
@@ -143,10 +145,10 @@ class PageTable {
 
   SegmentedArray<Row> rows_;  // by PageId
   std::vector<uint32_t> free_;
-  // By slot, then by serial: numbers are dense within a slot, so this is an array, not a hash
-  // table. Numbers never repeat: a chunk whose pages are all removed becomes null.
+  // By slot, then by serial. Numbers are dense within a slot, so this is an array and not a hash
+  // table. Numbers never repeat: a chunk whose pages are all removed becomes nullptr.
   std::array<std::vector<std::unique_ptr<Chunk>>, limits::kSlots> by_number_;
-  size_t chunks_ = 0;  // chunks that are not null
+  size_t chunks_ = 0;  // number of chunks that are not nullptr
   FingerprintSet by_fingerprint_;
   size_t size_ = 0;
 };
@@ -169,8 +171,8 @@ void FingerprintSet::ForEach(uint64_t fingerprint, const Visit& visit) const {
 template <typename FingerprintOf>
 void FingerprintSet::Insert(uint64_t fingerprint, PageId id, const FingerprintOf& fingerprint_of) {
   Part& part = parts_[PartOf(fingerprint)];
-  // At most seven eighths full: a search then looks at about 30 neighbouring tags when it is in
-  // vain, 4.5 when not.
+  // At most seven eighths full. Then an unsuccessful search visits about 30 neighbouring tags, and
+  // a successful one 4.5.
   if ((part.used + 1) * uint64_t{8} > part.tags.size() * uint64_t{7}) {
     Part grown;
     grown.tags.resize(part.tags.size() + part.tags.size() / 4);
@@ -191,7 +193,7 @@ void FingerprintSet::Erase(uint64_t fingerprint, PageId id, const FingerprintOf&
     CHECK(part.tags[hole] != 0, "an id that is not in the set");
     hole = After(part, hole);
   }
-  // Entries behind the hole move up unless their search begins behind it.
+  // Entries behind the hole move up, unless their search begins behind it.
   const size_t capacity = part.tags.size();
   for (size_t at = After(part, hole); part.tags[at] != 0; at = After(part, at)) {
     const size_t home = Home(part, fingerprint_of(PageId(part.ids[at])));

@@ -1,4 +1,4 @@
-// A page on its way from the store into a shard.
+// A page that is being loaded from the store into a shard.
 #ifndef FRESHET_CORE_SCHEDULE_PAGE_TO_LOAD_H_
 #define FRESHET_CORE_SCHEDULE_PAGE_TO_LOAD_H_
 
@@ -19,14 +19,14 @@ struct PageToLoad {
   PageNumber number;
   uint64_t fingerprint = 0;
   IndexEntry entry;
-  Instant last_crawl;  // the page interval of its host counts from here; none = no wait
-  Instant edge;        // infinite = its rates do not change by age
+  Instant last_crawl;  // the page interval counts from here; none = no wait
+  Instant edge;        // infinite = its rates do not change with age
   std::array<BurstSignal, 2> bursts;
   FreshnessSample::Page believed;
-  CrawlIndex crawl;    // set by the owner, if it has interned other crawl ids
-  bool ahead = false;  // set by the owner, too: its state was capped (core/schedule/clock_ahead.h)
+  CrawlIndex crawl;    // set by the owner if it has interned other crawl ids
+  bool ahead = false;  // set by the owner if it capped the state (core/schedule/clock_ahead.h)
   bool gone = false;
-  bool never = false;  // at no time worth a crawl
+  bool never = false;  // never worth a crawl
 };
 
 }  // namespace freshet

@@ -12,13 +12,13 @@
 namespace freshet {
 namespace {
 
-// Max returns in a row after which a page is handed out again at once.
+// Up to this many returns in a row, a page can be handed out again at once.
 constexpr uint8_t kFreeReturns = 3;
 constexpr Duration kFirstReturnWait = Duration::Seconds(1);
-// A page that no crawl has ever found starts with this times_gone.
+// A page that no crawl has ever found waits as if times_gone were higher by this.
 constexpr int kNeverFound = 4;
 
-// `first`, doubled `times` - 1 times, at most `most`.
+// `first`, doubled `times` - 1 times, but at most `most`.
 Duration Doubled(Duration first, int times, Duration most) {
   CHECK(first >= Duration() && most >= Duration(), "a wait below zero");
   Duration wait = first;
@@ -32,19 +32,20 @@ void CountOneMore(uint8_t& count) {
 
 void WaitUntil(PageState& state, Instant at) { state.retry_at = std::max(state.retry_at, at); }
 
-// Whether the answer pauses the host; without such pauses it is an error like others.
+// Returns true if the answer pauses the host. If these pauses are off, the answer is an ordinary
+// error.
 bool IsAboutHost(const ShardOptions& options, int http_status) {
   return IsThrottled(http_status) && options.host_backoff.first > Duration();
 }
 
-// The longest wait after errors. An answer about the host says little about the page, which then
-// waits no longer than hosts do, after any number of answers.
+// The longest wait after errors. An answer about the host says little about the page. So after any
+// number of these answers, the page waits no longer than hosts do.
 Duration LongestErrorWait(const ShardOptions& options, int http_status) {
   if (!IsAboutHost(options, http_status)) return options.max_error_backoff;
   return std::min(options.max_error_backoff, options.host_backoff.longest);
 }
 
-// The least time between two fetches of any page of the host.
+// The minimum time between two crawls of any page on the host and crawl id.
 Duration PageInterval(const PageRecord& page, const Books& books) {
   const HostGate& hosts = books.hosts.gate;
   const std::optional<HostId> host = hosts.Find(page.host);
@@ -54,19 +55,19 @@ Duration PageInterval(const PageRecord& page, const Books& books) {
   return OwnPageInterval(hosts.host(*host)).value_or(hosts.defaults().min_page_interval);
 }
 
-// The least time between two fetches of the page, with any result.
+// The minimum time between two fetches of the page, whatever their results.
 Duration LeastInterval(const PageRecord& page, const Books& books) {
   return std::max(PageInterval(page, books), page.spec.min_interval);
 }
 
-// The time for which a gone page is not looked for.
+// How long a gone page waits before it is looked for.
 Duration GoneWait(const PageRecord& page, const Books& books) {
   Duration wait = GoneWait(page.state, books.options);
   if (page.spec.max_interval > Duration()) wait = std::min(wait, page.spec.max_interval);
   return std::max(wait, LeastInterval(page, books));
 }
 
-// The approximate time from a crawl of the page to the next at the present price, or by the plan.
+// The approximate time from one crawl of the page to the next, at the present price or by the plan.
 Duration NormalInterval(const PageRecord& page, const Books& books) {
   const PickSource& picks = books.pages.picks;
   double seconds = HUGE_VAL;
@@ -113,14 +114,14 @@ void LearnFromLook(const PageRecord& page, Instant at, bool returned, const Book
 void WaitAfterError(const ReportCrawl& report, Instant now, const Books& books, PageRecord& page) {
   PageState& state = page.state;
   const Duration most = LongestErrorWait(books.options, report.http_status);
-  // Once the longest wait is reached, further answers for the whole host do not count as errors of
-  // the page.
+  // Once the longest wait is reached, further answers about the whole host do not count as errors
+  // of the page.
   const bool waits_longest = Doubled(books.options.error_backoff, state.errors, most) >= most;
   if (!IsAboutHost(books.options, report.http_status) || !waits_longest) CountOneMore(state.errors);
   Duration wait = Doubled(books.options.error_backoff, state.errors, most);
   wait = std::max(wait, report.retry_after);
   if (state.gone && state.retry_at.infinite()) return;
-  // An error does not say whether the page is there again.
+  // An error does not show that the page is back.
   if (state.gone) wait = std::max(wait, GoneWait(page, books));
   state.retry_at = now + wait;
 }
@@ -132,7 +133,7 @@ void WaitWhileDenied(Duration asked, Instant now, const Books& books, PageRecord
   Duration wait =
       Doubled(books.options.robots_backoff, page.detail.denials, books.options.max_robots_backoff);
   wait = std::max(wait, asked);
-  // Nobody has looked whether it is there again.
+  // Nothing has shown that the page is back.
   if (state.gone) wait = std::max(wait, GoneWait(page, books));
   state.retry_at = now + wait;
 }
@@ -158,8 +159,8 @@ void BringBack(Instant now, const Books& books, PageRecord& page) {
   PageState& state = page.state;
   if (!state.gone) return;
   state.gone = false;
-  // A page that was never found was never crawled, but must not be fetched all the time. The worker
-  // gave the time of the look, and its clock may be behind.
+  // A page that was never found was never crawled, but must not be fetched all the time. The time
+  // of the last result is by the worker's clock, which can be behind.
   const Duration interval = LeastInterval(page, books);
   const Instant by_worker = std::min(now, page.detail.last_result) + interval;
   state.retry_at =
@@ -180,7 +181,7 @@ bool WaitUnanswered(Instant now, const Books& books, PageRecord& page) {
 void WaitReturned(Instant now, const Books& books, PageState& state) {
   CountOneMore(state.returned);
   if (state.returned <= kFreeReturns) return;
-  // Workers that come and go say nothing about the page, which never waits long for them.
+  // Workers that come and go say nothing about the page, so it never waits long because of them.
   WaitUntil(state, now + Doubled(kFirstReturnWait, state.returned - kFreeReturns,
                                  books.options.lease_backoff));
 }

@@ -1,6 +1,6 @@
-// The waits of a page after a crawl without success: after an error, after a lease without result,
-// and while it is gone. Each wait doubles with every further time in a row. The last argument is
-// the staged page.
+// How long a page waits after a crawl without success: after an error, after a lease without a
+// result, and while it is gone. Each wait doubles with every further time in a row. `page` or
+// `state` is the staged page or its state, which the functions change.
 #ifndef FRESHET_CORE_SCHEDULE_PAGE_WAITS_H_
 #define FRESHET_CORE_SCHEDULE_PAGE_WAITS_H_
 
@@ -12,31 +12,31 @@
 
 namespace freshet {
 
-// Waits after a failed crawl.
+// Sets the wait after a failed crawl.
 void WaitAfterError(const ReportCrawl& report, Instant now, const Books& books, PageRecord& page);
-// Waits while the host's robots.txt forbids the page, at least for `asked`.
+// Sets the wait while the host's robots.txt forbids the page: at least `asked`.
 void WaitWhileDenied(Duration asked, Instant now, const Books& books, PageRecord& page);
-// Waits after a crawl found the page gone or moved.
+// Sets the wait after a crawl that found the page gone or moved: at least `asked`.
 void WaitWhileGone(CrawlOutcome outcome, Duration asked, Instant now, const Books& books,
                    PageRecord& page);
-// Gives a turn to a page that was found gone by an old release, which never looked again. `state`
-// is that of the page.
+// Schedules a first look for a page that an old release found gone, because that release never
+// looked for gone pages. No-op for other pages. `state` is the state of `page`.
 void PlanLookForGone(Instant now, const PageRecord& page, const ShardOptions& options,
                      PageState& state);
-// Ends the wait of a gone page that a client or a source believes to exist.
+// Ends the wait of a gone page because a client or a source says that it exists.
 void BringBack(Instant now, const Books& books, PageRecord& page);
-// Waits after a lease that ran out. True = after max_unanswered in a row, the page waits for its
-// normal turn.
+// Sets the wait after a lease that expired. Returns true if this was at least the max_unanswered-th
+// in a row: the page then waits as long as after a successful crawl.
 [[nodiscard]] bool WaitUnanswered(Instant now, const Books& books, PageRecord& page);
-// Waits after a returned lease.
+// Sets the wait after a returned lease.
 void WaitReturned(Instant now, const Books& books, PageState& state);
 
-// Learns from a crawl of a gone page how likely such pages come back.
+// Learns from a crawl of a gone page how likely gone pages are to come back.
 void LearnFromLook(const PageRecord& page, Instant at, bool returned, const Books& books,
                    Lessons& lessons);
-// The known time for which a gone page, which waits for `wait`, has been gone at `at`.
+// The time for which a gone page is known to have been gone at `at`. `wait` is its present wait.
 [[nodiscard]] Duration GoneFor(const PageState& state, Instant at, Duration wait);
-// The time for which a gone page is not looked for, without the terms of its spec and host.
+// How long a gone page waits before it is looked for, without the terms of its spec and host.
 [[nodiscard]] Duration GoneWait(const PageState& state, const ShardOptions& options);
 
 }  // namespace freshet

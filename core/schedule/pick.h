@@ -11,22 +11,24 @@
 
 namespace freshet {
 
-// The page of highest value at the requested instant.
+// The best page at the requested instant.
 struct Pick {
   PageNumber page;
-  // Infinite for a page whose recheck or max interval is due. Under a plan, the urgency
-  // (core/plan/plan_queue.h), which compares with that of other plans, not with a value.
+  // The value of the page; infinite if its recheck or max interval is due. Under a plan it is the
+  // urgency (core/plan/plan_queue.h), which can be compared with urgencies of other plans but not
+  // with values.
   double value = 0;
   bool planned = false;        // picked by a plan
-  CrawlClass crawl_class = 0;  // the class of its crawl id; 0 if planned
-  ForcedTurn forced;           // the turn that the page takes; default = not forced
-  // The page is forced, but forced pages were not first: there was no other page.
+  CrawlClass crawl_class = 0;  // the class of the page's crawl id; 0 if planned
+  ForcedTurn forced;           // the turn that a forced page takes; default = not forced
+  // The page is forced and was picked at a tick that was not for forced pages, because there was no
+  // other page.
   bool out_of_turn = false;
-  GroupKey group;  // the group of its host; 0 = none
+  GroupKey group;  // the group of the page's host; 0 = none
   GroupTerms group_terms;
   HostId host;
-  Duration host_delay;      // Spacing of its terms
-  bool host_again = false;  // another pick of the host is out
+  Duration host_delay;      // HostSpacing of the host's terms
+  bool host_again = false;  // another pick of the host has no lease yet
 };
 
 }  // namespace freshet

@@ -9,12 +9,12 @@
 namespace freshet {
 namespace {
 
-// A group may have any number of hosts, which cost nothing. A pick blocks at most this many hosts
-// of a busy group, and frees at most this many of a free one.
+// A group can have any number of hosts, which cost their owner nothing. So a pick blocks at most
+// this many hosts of busy groups, and frees at most this many hosts of a free group.
 constexpr size_t kBlockedOfPlan = 1024;
 constexpr size_t kBlockedOfForced = 256;
 constexpr size_t kFreed = 64;
-// After this many hosts of a domain another domain has its turn.
+// After a pick has blocked this many hosts of a domain, another domain has its turn.
 constexpr size_t kBlockedOfDomain = 32;
 
 }  // namespace
@@ -76,7 +76,7 @@ std::optional<ClassedPick> PickSource::Best(Instant at, ClassSet among, bool for
   if (!freeing_.empty()) {
     const GroupId group = *freeing_.begin();
     freeing_.erase(freeing_.begin());
-    // Hosts of a group that is blocked again continue to wait for it.
+    // If the group is blocked again, its hosts keep waiting for it.
     if (!hosts_.groups().FreeAt(group).infinite()) FreeHosts(group);
   }
   if (!forced_) return BestByWorth(at, among);
@@ -94,7 +94,7 @@ std::optional<ClassedPick> PickSource::BestByWorth(Instant at, ClassSet among) {
 }
 
 std::optional<ClassedPick> PickSource::BestForced(Instant at, ClassSet among) {
-  // A plan knows no classes.
+  // A plan does not distinguish classes.
   const bool classed = !plan_in_force();
   absl::flat_hash_map<GroupId, size_t> of_domain;
   for (size_t blocked = 0; blocked < kBlockedOfForced; ++blocked) {
@@ -122,7 +122,7 @@ ForcedTurn PickSource::Take(const ClassedPick& pick) {
 
 void PickSource::NotePrice(const ClassedPick& pick) {
   prices_.last = prices_.of_class[pick.crawl_class] = pick.value;
-  // Values of other policies are no price for `default`.
+  // Values under other policies are not prices for `default`.
   if (!in_force().is_default) return;
   prices_.urgencies[pick.crawl_class].Picked(pick.value,
                                              static_cast<double>(RatesOf(pick.page).change_rate));
@@ -136,7 +136,7 @@ void PickSource::File(PageId id, const IndexEntry& entry, Instant asked_at) {
   FileForced(id, entry);
   IndexEntry by_worth = entry;
   by_worth.forced_at = Instant::Infinite();
-  // A page of importance 0 goes out only when it is forced.
+  // A page of importance 0 is handed out only when it is forced.
   if (entry.rates.importance == 0 && !entry.forced_at.infinite()) {
     by_worth.eligible_from = Instant::Infinite();
   }

@@ -1,8 +1,8 @@
-// The source of picks: the index or the queue of the policy in force
-// (core/schedule/policy_switch.h), which orders pages by their worth, and beside it the forced
-// pages, which take turns (core/schedule/forced_pages.h).
+// The source of picks. It consists of the index or the queue of the present policy
+// (core/schedule/policy_switch.h), which orders pages by worth (value, or urgency under a plan),
+// and of the forced pages, which take turns (core/schedule/forced_pages.h).
 //
-// Invariant: a page is suspended in these exactly when its flags say so
+// Invariant: a page is suspended in all of these exactly when its flags say so
 // (PageTable::kNotToBePicked).
 #ifndef FRESHET_CORE_SCHEDULE_PICK_SOURCE_H_
 #define FRESHET_CORE_SCHEDULE_PICK_SOURCE_H_
@@ -18,12 +18,14 @@
 
 namespace freshet {
 
-// Reads the owner's pages and hosts, and never changes them. The owner reports a change here
-// afterwards, but a removal before. Costs are those of index and queue, a few heap operations a
-// call, unless said otherwise; while a change of policy runs, those of both. Owner thread only.
+// Reads the owner's pages and hosts, and never changes them. The owner reports a change after it
+// has made it, but a removal before. A call costs what it costs in the index or queue, which is a
+// few heap operations unless a comment says otherwise. During a change of policy, it costs both.
+// Owner thread only.
 class PickSource : public PolicySwitch {
  public:
-  // All outlive this object. `crawls` knows every filed page; nullptr = all are of class 0.
+  // All arguments must outlive this object. `crawls` must know every filed page; nullptr = all
+  // pages are of class 0.
   PickSource(const PageTable& pages, const HostGate& hosts, const CrawlPolicy& policy,
              const CrawlTable* crawls = nullptr)
       : PolicySwitch(pages, hosts, policy, crawls) {}
@@ -31,37 +33,41 @@ class PickSource : public PolicySwitch {
   // --- Picks
 
   using PolicySwitch::Hear;
-  // The page to crawl at `at`, left in; nullopt = nothing is eligible. The value is the urgency
-  // under a plan, and infinite for forced pages. `at` must not be earlier than in the call before.
-  // `among`: only of these classes; a plan has none. Forced pages go before all others; without
-  // `forced_first` only if there is no other, and until then by their worth.
+  // The page to crawl at `at`, without taking it; nullopt = no page is eligible. The value is the
+  // urgency under a plan, and infinite for forced pages. `at` must not be earlier than in the
+  // previous call. `among`: only pages of these classes; under a plan, all pages. With
+  // `forced_first`, forced pages come before all others. Otherwise, a forced page is picked by its
+  // worth like any other, and as forced only if there is no other page.
   [[nodiscard]] std::optional<ClassedPick> Best(Instant at, ClassSet among = kAllClasses,
                                                 bool forced_first = true);
-  // Takes the best page. Returns the turn that it takes as a forced page; a default turn = the page
-  // went by its worth, which is then the price.
+  // Takes the page that Best returned. Returns the turn that it takes as a forced page; a default
+  // turn = the page was picked by its worth. Under an index policy, its value is then the price.
   ForcedTurn Take(const ClassedPick& pick);
 
   // --- Pages. Precondition of all: the page table has the page.
 
-  // Adds or replaces a page. `asked_at`: when a signal asked for a crawl by the plan; infinite =
-  // none did. An earlier request stays until Crawled.
+  // Adds or replaces a page. `asked_at`: when a signal asked for a crawl under the plan; infinite =
+  // none did. An earlier request is kept until Crawled.
   void File(PageId id, const IndexEntry& entry, Instant asked_at);
-  // Call this at the end of each slice of filing.
+  // Call it at the end of each slice of filing.
   using PolicySwitch::TakeOverByIndex;
-  // Ends the job of the page in the plan after a successful crawl. No-op if no queue has the page.
+  // Ends the page's due crawl in the plan after a successful crawl. No-op if the page is in no
+  // queue.
   void Crawled(PageId id);
   void Remove(PageId id);
-  // Withholds or offers a page whose flags have changed.
+  // Suspend withholds a page from picks, and Resume offers it again. Call them after a change of
+  // the page's flags.
   void Suspend(PageId id);
   void Resume(PageId id);
-  // Moves the page to the class of its crawl id, which has changed; true = it was in another.
+  // Moves the page to the class of its crawl id, after a change. Returns true if it was in another
+  // class.
   bool FollowClass(PageId id) {
     const bool suspended = pages_.IsAny(id, PageTable::kNotToBePicked);
     if (forced_) forced_->Move(id, suspended);
     return index_ && index_->Move(id, ClassOf(id), suspended);
   }
-  // Call this when the instant from which the host (HostGate::FreeAt) or its group is free may have
-  // changed, or the group of the host.
+  // Call it when the group of the host has changed, or when the instant from which the host
+  // (HostGate::FreeAt) or the group is free might have changed.
   void HostChanged(HostId host) {
     TellHost(host);
     if (forced_) forced_->SetHostFree(host, hosts_.FreeAt(host));
@@ -69,10 +75,10 @@ class PickSource : public PolicySwitch {
     const GroupId group = hosts_.host(host).group;
     if (group != GroupId()) GroupChanged(group);
   }
-  // Call this when the instant from which the group is free (HostGroups::FreeAt) may have changed.
-  // If many hosts wait for it, the next picks release them.
+  // Call it when the instant from which the group is free (HostGroups::FreeAt) might have changed.
+  // If many hosts wait for the group, the next picks free the rest of them.
   void GroupChanged(GroupId group);
-  // The number of hosts that came up while their group was not free, and wait for it.
+  // The number of hosts that are blocked because their group was not free.
   [[nodiscard]] size_t hosts_blocked_with_groups() const;
 
  private:
@@ -81,22 +87,23 @@ class PickSource : public PolicySwitch {
   void NotePrice(const ClassedPick& pick);
   void FileForced(PageId id, const IndexEntry& entry);
   [[nodiscard]] bool IsForcible(PageId id) const { return forced_ && forced_->Has(id); }
-  // Whether the group of the host is free at `at`. If not, `holder` blocks the host until the group
-  // is free.
+  // Returns true if the group of the host is free at `at`. If not, blocks the host in `holder`
+  // until the group is free.
   template <typename Hosts>
   [[nodiscard]] bool GroupIsFree(HostId host, Instant at, Hosts& holder);
-  // Releases some of the hosts blocked with the group; later picks release the rest.
+  // Frees some of the hosts that were blocked with the group. Later picks free the rest.
   void FreeHosts(GroupId group);
-  // Picks from the queue, which knows no groups: hosts of busy groups are blocked as they come up.
+  // Picks from the queue. The queue does not know groups, so hosts of busy groups are blocked as
+  // they come up.
   [[nodiscard]] std::optional<PlanPick> BestOfPlan(Instant at);
   [[nodiscard]] CrawlClass ClassOf(PageId id) const {
     return crawls_ == nullptr ? CrawlClass{0} : crawls_->ClassOf(id);
   }
 
   std::unique_ptr<ForcedPages> forced_;  // under any policy; nullptr = no page was forced yet
-  // Hosts that queue and `forced_` block until their group is free.
+  // Hosts that are blocked in the queue and in `forced_` until their group is free.
   absl::flat_hash_map<GroupId, absl::btree_set<HostId>> blocked_with_group_;
-  absl::btree_set<GroupId> freeing_;  // groups among them whose hosts are being freed
+  absl::btree_set<GroupId> freeing_;  // groups with blocked hosts that are being freed
 };
 
 }  // namespace freshet

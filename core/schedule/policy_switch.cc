@@ -9,7 +9,7 @@
 namespace freshet {
 namespace {
 
-// Number of ids that get memory in one slice: touching this memory takes some two milliseconds.
+// Memory for this many ids is taken in one slice. Touching it takes about two milliseconds.
 constexpr size_t kRoomSlice = size_t{1} << 15;
 
 uint32_t SliceEnd(uint32_t from, size_t limit) {
@@ -29,7 +29,7 @@ PolicySwitch::PolicySwitch(const PageTable& pages, const HostGate& hosts, const 
 
 bool PolicySwitch::SetPolicy(const CrawlPolicy& policy) {
   if (policy.plan) {
-    // The index keeps its own policy until the plan comes into force.
+    // The index keeps its policy until the plan is used.
     policy_.plan = policy.plan;
     if (plan_in_force()) RetireIndex();
     if (!queue_) StartQueue();
@@ -46,7 +46,7 @@ bool PolicySwitch::SetPolicy(const CrawlPolicy& policy) {
 }
 
 void PolicySwitch::FinishFiling(const CrawlPolicy& filed_by) {
-  // A rate policy still waits for its plan.
+  // A rate policy waits for its plan.
   if (filed_by != policy_ || filed_by.plan) return;
   if (plan_in_force()) {
     TakeOverByIndex();
@@ -58,8 +58,8 @@ void PolicySwitch::FinishFiling(const CrawlPolicy& filed_by) {
 void PolicySwitch::TakeOverByIndex() {
   if (!index_ || !plan_in_force()) return;
   if (!roomy_ || index_->size() < pages_.size()) {
-    // An index files its pages at its first pick, and its picks keep its threshold near the price.
-    // Occasional picks now spare the take-over both.
+    // An index files its pages at its first pick, and keeps its threshold near the price by its
+    // picks. Occasional calls of Best do this work now, so that the take-over is fast.
     if (picked_ > Instant()) (void)index_->Best(picked_, kAllClasses);
     return;
   }
@@ -70,7 +70,7 @@ void PolicySwitch::TakeOverByIndex() {
   RetireQueue();
 }
 
-// --- What is made ready ---
+// --- Preparation ---
 
 bool PolicySwitch::MakeRoom() {
   if (roomy_) return true;
@@ -98,12 +98,12 @@ bool PolicySwitch::MakeRoom() {
 }
 
 void PolicySwitch::StartRoom() {
-  // Frees the leftovers of an earlier change, if the owner has not taken them.
+  // Frees what an earlier change left, if the owner has not taken it.
   retired_.clear();
   room_pages_ = 0;
   room_hosts_ = 0;
   roomy_ = hosts_.id_limit() == 0 && pages_.id_limit() == 0;
-  // Finishes at once if one slice is all.
+  // If one slice of hosts and one of pages are all, this finishes the job.
   for (int i = 0; i < 2; ++i) (void)MakeRoom();
 }
 
@@ -162,13 +162,14 @@ void PolicySwitch::FileInQueue(PageId id, const IndexEntry& entry, Instant asked
                      .forced_at = entry.forced_at,
                      .asked_at = asked_at};
   if (queue_->Has(id)) {
-    // A page keeps its turn when signals ask for it again.
+    // A page keeps its turn if signals ask for it again.
     filed.asked_at = std::min(asked_at, queue_->Entry(id).asked_at);
     queue_->Update(id, filed, latest_);
     return;
   }
-  // Canonical entries say when the page was last surely fresh, except before the first crawl: such
-  // pages are spread over their first interval, so that they do not all come at once.
+  // A canonical entry tells when the page was last certainly fresh. Before the first crawl it does
+  // not: those pages are spread over their first intervals, so that they do not all become due at
+  // once.
   const IndexEntry canonical = Canonical(entry);
   Instant fresh_at = canonical.since;
   if (std::isinf(canonical.exponent) || fresh_at.infinite()) {
@@ -195,8 +196,8 @@ uint32_t PolicySwitch::CollectPlan(uint32_t first, uint32_t count, PlanColumns* 
   const uint32_t end = std::min(pages_.id_limit(), first + std::min(count, UINT32_MAX - first));
   for (uint32_t i = first; i < end; ++i) {
     const PageId id(i);
-    // Pages that are not polled have no part in the plan: if they come back before the next plan,
-    // they are newcomers.
+    // Pages that are not polled are not part of the plan. If they return before the next plan, they
+    // are newcomers.
     const bool counts = pages_.known(id) && i < facts_.size() && !pages_.Is(id, PageTable::kGone) &&
                         !(crawls_ != nullptr && crawls_->IsShadow(id)) && facts_[i].importance > 0;
     const PlanFacts page = counts ? facts_[i] : PlanFacts();

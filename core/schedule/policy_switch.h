@@ -1,18 +1,18 @@
-// The policy that picks follow, and the preparation of the next one.
+// The policy that picks follow, and the change to another policy.
 //
-// Under an index policy picks are taken from an index, which answers with the page of highest value
-// (core/index/price_index.h); under a rate policy from a queue, which answers with the page that is
-// due first by the plan (core/plan/plan_queue.h). Only one of the two exists, except during a
-// change from one kind of policy to the other:
+// Under an index policy, picks come from an index, which returns the page with the highest value
+// (core/index/price_index.h). Under a rate policy, picks come from a queue, which returns the page
+// that is due first under the plan (core/plan/plan_queue.h). Only one of the two exists, except
+// during a change from one kind of policy to the other:
 //
-//   SetPolicy     the new one is there, empty, beside the one in force
-//   MakeRoom      it takes its memory, slice by slice; until there is all it holds no page
-//   File          every page, slice by slice: filed in both (core/schedule/pick_source.h)
-//   takes over    once it has all: an index with the last page, a queue with FinishPlan
-//   TakeRetired   the one before, to be destroyed where nobody waits for it
+//   SetPolicy     creates the new structure, empty, next to the one in use
+//   MakeRoom      gives it memory in slices; until it has all of it, it contains no page
+//   File          files every page in both, in slices (core/schedule/pick_source.h)
+//   take-over     picks use the new one: an index when it has its last page, a queue at FinishPlan
+//   TakeRetired   hands out the old structure, to be destroyed where nothing waits for it
 //
-// Invariants: every known page is in the one in force. The one being prepared knows every host
-// below room_hosts_, and has pages only once it is roomy.
+// Invariants: every known page is in the structure in use. The structure being prepared knows every
+// host below room_hosts_. It contains pages only once it has memory for all of them (roomy_).
 #ifndef FRESHET_CORE_SCHEDULE_POLICY_SWITCH_H_
 #define FRESHET_CORE_SCHEDULE_POLICY_SWITCH_H_
 
@@ -42,14 +42,16 @@ namespace freshet {
 // The prices of picks from an index. Value type, thread-compatible.
 struct PickPrices {
   double last = 0;  // 0 = no pick since the last plan
-  // The last price by class, within which pages compete.
+  // The price by class: the value of the class's last pick. Pages compete with the price of their
+  // class.
   std::array<double, limits::kMaxCrawlClasses> of_class{};
   std::array<Urgency, limits::kMaxCrawlClasses> urgencies;
   uint64_t picks = 0;  // number of picks
 };
 
-// Owner thread only, but several threads may read policy() while nobody writes. Costs are those of
-// index and queue, a few heap operations a call, unless said otherwise.
+// Owner thread only, but several threads can read policy() while no thread writes. A call costs
+// what it costs in the index or queue, which is a few heap operations unless a comment says
+// otherwise.
 class PolicySwitch {
  public:
   PolicySwitch(const PolicySwitch&) = delete;
@@ -57,26 +59,30 @@ class PolicySwitch {
 
   // --- Policies
 
-  // Sets the policy by which pages are filed. If true is returned and MakeRoom has returned true,
-  // the owner refiles every page, in slices: by Reestimate, or by transactions that mark pages for
-  // reindexing. Then the owner calls FinishFiling with the previous policy(). Between index
-  // policies, pages not yet reached are still filed by the previous policy. Between an index policy
-  // and a rate policy, the previous one picks until the new one is ready: an index policy with the
-  // last page, a rate policy with FinishPlan. Between rate policies nothing need be filed. Costs a
-  // slice of MakeRoom if a preparation starts.
+  // Sets the policy by which pages are filed. If SetPolicy returns true, the owner waits until
+  // MakeRoom returns true. Then the owner refiles every page in slices, either with Reestimate
+  // events or with transactions that mark pages for reindexing. Finally the owner calls
+  // FinishFiling with the previous policy().
+  //
+  // Between two index policies, pages that are not refiled yet are ordered by the previous policy.
+  // Between an index policy and a rate policy, picks follow the previous policy until the new one
+  // is ready: an index policy is ready with its last page, a rate policy with FinishPlan. Between
+  // two rate policies, nothing needs to be filed. If a preparation starts, SetPolicy costs a slice
+  // of MakeRoom.
   [[nodiscard]] bool SetPolicy(const CrawlPolicy& policy);
-  // Takes a slice of the memory that filing needs, some two milliseconds; true = all memory is
-  // there, so filing can begin.
+  // Takes a slice of the memory that filing needs, in about two milliseconds. Returns true when all
+  // memory is there and filing can begin.
   [[nodiscard]] bool MakeRoom();
-  // Call this when every page was filed since policy() was `filed_by`.
+  // Call it when every page has been filed since policy() returned `filed_by`.
   void FinishFiling(const CrawlPolicy& filed_by);
-  // The policy set last, by which pages are filed.
+  // The policy that was set last. Pages are filed by it.
   [[nodiscard]] const CrawlPolicy& policy() const { return policy_; }
-  // The policy that picks follow: the one set last or, during its preparation, the one before.
+  // The policy that picks follow: the policy that was set last or, while it is being prepared, the
+  // one before.
   [[nodiscard]] const CrawlPolicy& in_force() const { return in_force_; }
   [[nodiscard]] bool plan_in_force() const { return in_force_.plan.has_value(); }
-  // The leftovers of a change of policy, for the owner to destroy where nobody waits: with many
-  // pages that takes milliseconds. Otherwise the next change destroys them.
+  // The old structures after a change of policy. The owner takes and destroys them where nothing
+  // waits for it: with many pages this takes milliseconds. Otherwise the next change destroys them.
   [[nodiscard]] std::vector<std::shared_ptr<void>> TakeRetired() {
     return std::exchange(retired_, {});
   }
@@ -88,66 +94,71 @@ class PolicySwitch {
   [[nodiscard]] HostId HostOf(PageId id) const {
     return plan_in_force() ? queue_->Entry(id).host : index_->HostOf(id);
   }
-  // The rates as filed. Precondition: the page is filed, and no plan is in force.
+  // The rates as filed. Precondition: the page is filed, and no plan is in use.
   [[nodiscard]] IndexRates RatesOf(PageId id) const { return index_->Find(id)->rates; }
-  // Appends the rates of at most `most` pages of the index, evenly drawn; none under a rate policy.
+  // Appends the rates of at most `most` pages, evenly spaced in the index. Appends nothing under a
+  // rate policy.
   void SampleRates(size_t most, std::vector<IndexRates>* rates) const;
-  // Figures of the index (PriceIndex, under the same names); 0 without an index.
+  // Figures of the index (the PriceIndex functions of the same names); 0 without an index.
   [[nodiscard]] size_t awake() const { return index_ ? index_->awake() : 0; }
   [[nodiscard]] uint64_t evaluations() const { return index_ ? index_->evaluations() : 0; }
 
   // --- Plans, in slices of page ids, so that picks continue in between. Linear in the slice.
 
-  // Appends the plan's input for at most `count` ids from `first` on, and returns their number.
-  // Pages that are gone, of importance 0 or of a shadow count as none. 0 = that was all, or the
-  // policy is no rate policy.
+  // Appends the plan's input for at most `count` ids from `first` on. Returns their number. Pages
+  // that are gone, have importance 0 or belong to a shadow crawl id count as ids without a page. 0
+  // = there are no further ids, or the policy is not a rate policy.
   uint32_t CollectPlan(uint32_t first, uint32_t count, PlanColumns* columns) const;
-  // Begins a plan, with this rate for pages that the plan does not know. False, as from the other
-  // two: an index policy was set, so nothing is done, and the caller drops the plan.
+  // Begins a plan. `newcomer_rate` is the rate for pages that the plan does not know. BeginPlan,
+  // StagePlan and FinishPlan return false if an index policy was set in the meantime: nothing is
+  // changed, and the caller drops the plan.
   [[nodiscard]] bool BeginPlan(Rate newcomer_rate);
-  // Takes over the plan of the ids from `first` on. An id that went to another page since
-  // CollectPlan counts as a newcomer. Precondition: rates are >= 0, probabilities from 0 to 1.
+  // Stores the plan of the ids from `first` on. If an id was reused for another page since
+  // CollectPlan, that page counts as a newcomer. Precondition: rates are >= 0, probabilities from 0
+  // to 1.
   [[nodiscard]] bool StagePlan(uint32_t first, std::span<const PlannedCrawls> crawls, Instant now);
-  // Makes picks follow the plan. False also while pages still have to be refiled for the policy.
-  // Without a plan, all pages are crawled equally often. `refile`, set if true is returned: the
-  // plan newly crawls some pages on signals, and they must be refiled so that earlier signals
-  // count.
+  // Makes picks follow the plan. Returns false also while pages still have to be refiled for the
+  // policy. Until the first plan, all pages are crawled equally often. Sets `refile` if it returns
+  // true: the plan newly crawls some pages on signals, and the owner must refile them so that
+  // earlier signals count.
   [[nodiscard]] bool FinishPlan(bool* refile);
-  // The crawl rate of the page by the plan; nullopt = a newcomer. 0 = on signals alone, or not at
-  // all.
+  // The page's crawl rate under the plan. `id`: nullopt = a newcomer. Returns 0 if the page is
+  // crawled only on signals, or never.
   [[nodiscard]] Rate PlannedRate(std::optional<PageId> id) const;
-  // The probability that a signal asks for a crawl of the page by the plan; 0 = no plan, or the
-  // plan polls the page.
+  // The probability that a signal makes the plan crawl the page; 0 = there is no plan, or the plan
+  // polls the page.
   [[nodiscard]] float SignalProbability(PageId id) const;
-  // When the plan in force has the page crawled; nullopt = no plan, or the page is not in it.
+  // When the present plan crawls the page; nullopt = no plan, or the page is not in it.
   [[nodiscard]] std::optional<Instant> PlannedAt(PageId id) const;
 
  protected:
-  // All outlive this object. `crawls` knows every filed page; nullptr = all are of class 0.
+  // All arguments must outlive this object. `crawls` must know every filed page; nullptr = all
+  // pages are of class 0.
   PolicySwitch(const PageTable& pages, const HostGate& hosts, const CrawlPolicy& policy,
                const CrawlTable* crawls);
   ~PolicySwitch() = default;
 
-  // Says that no later call is about an earlier instant; plans reckon from there.
+  // Declares that no later call is about an earlier instant. Plans count from there.
   void Hear(Instant now) { latest_ = std::max(latest_, now); }
-  // The one in force takes pages at any time, the one being prepared once there is room.
+  // The structure in use accepts pages at any time. The structure being prepared accepts them once
+  // it has room.
   [[nodiscard]] bool FilesInIndex() const { return index_ && (roomy_ || !plan_in_force()); }
   [[nodiscard]] bool FilesInQueue() const { return queue_ && (roomy_ || plan_in_force()); }
-  // The one being prepared may not have the page yet.
+  // The structure being prepared might not have the page yet.
   [[nodiscard]] bool InIndex(PageId id) const {
     return index_ && (!plan_in_force() || index_->Find(id));
   }
   [[nodiscard]] bool InQueue(PageId id) const { return queue_ && queue_->Has(id); }
   void FileInQueue(PageId id, const IndexEntry& entry, Instant asked_at);
-  // Forgets the plan of an id, which a later page may get.
+  // Forgets the plan of an id, because the id can be reused for a later page.
   void ForgetPlanOf(PageId id) {
     if (id.value() < facts_.size()) facts_[id.value()] = PlanFacts();
   }
-  // Call this when the instant from which the host is free (HostGate::FreeAt) may have changed, or
-  // its group.
+  // Call it when the group of the host, or the instant from which the host is free
+  // (HostGate::FreeAt), might have changed.
   void TellHost(HostId host);
-  // Lets an index that is prepared beside a plan take over if it has every page; else brings it up
-  // to the latest pick.
+  // If an index is being prepared while a plan is in use: switches to the index if it has every
+  // page, and otherwise advances it to the latest pick.
   void TakeOverByIndex();
 
   const PageTable& pages_;
@@ -156,42 +167,43 @@ class PolicySwitch {
   std::unique_ptr<ClassedIndex> index_;
   std::unique_ptr<PlanQueue> queue_;
   PickPrices prices_;
-  bool groups_ = false;  // a host is in a group, or was
+  bool groups_ = false;  // a host is, or was, in a group
   Instant latest_;       // the latest known instant
-  Instant picked_;       // the instant of the latest pick, never later than that of the next
+  Instant picked_;       // the instant of the latest pick
 
  private:
-  // The share of a page that came after the plan; probabilities are stored as 0 to -1.
+  // The share of a page that was added after the plan. Probabilities are stored as 0 to -1.
   static constexpr float kUnplanned = -2;
-  // Until the first plan all pages are crawled equally often, the one that waits longest first.
+  // Until the first plan, all pages are crawled equally often, and the page that waits longest is
+  // first.
   static constexpr float kUnplannedRate = 1.0F / (30 * 86400);
-  // The input of plans for a page, and the result.
+  // A page's input to plans, and its result.
   struct PlanFacts {
     float importance = 0;
     float change_rate = 0;     // per second; sign bit: every change is signalled
-    float share = kUnplanned;  // rate per second or, below zero, - probability or kUnplanned
+    float share = kUnplanned;  // rate per second if > 0, else minus the probability or kUnplanned
   };
 
-  // Start an index or queue without pages, beside the one in use.
+  // These start an index or queue without pages, next to the structure in use.
   void StartIndex();
   void StartQueue();
   void StartRoom();
   void RetireIndex();
   void RetireQueue();
-  // Whether a rate policy is set, so that plans are accepted.
+  // Returns true if a rate policy is set, so that plans are accepted.
   [[nodiscard]] bool AwaitsPlan() const { return queue_ && policy_.plan; }
-  // The plan's share for the page, as in PlanFacts; newcomers have newcomer_rate_.
+  // The page's share as in PlanFacts. Newcomers have newcomer_rate_.
   [[nodiscard]] float ShareOf(PageId id) const;
-  // Whether a page with this share is crawled when signals ask for it.
+  // Returns true if a page with this share is crawled on signals.
   [[nodiscard]] static bool AsksBySignal(float share) { return share < 0 && share != kUnplanned; }
 
   CrawlPolicy policy_;
-  CrawlPolicy in_force_;             // with a plan, picks come from the queue
-  SegmentedArray<PlanFacts> facts_;  // by PageId, with the queue
+  CrawlPolicy in_force_;             // if it has a plan, picks come from the queue
+  SegmentedArray<PlanFacts> facts_;  // by PageId; empty without a queue
   float newcomer_rate_ = kUnplannedRate;
   bool refile_ = false;  // the staged plan newly crawls some pages on signals
-  // The one being prepared has room for every page and knows every host; before, it has room for
-  // pages below room_pages_, and knows hosts below room_hosts_.
+  // True = the structure being prepared has room for every page and knows every host. Before that,
+  // it has room for pages below room_pages_ and knows hosts below room_hosts_.
   bool roomy_ = true;
   uint32_t room_pages_ = 0;
   uint32_t room_hosts_ = 0;

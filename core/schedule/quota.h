@@ -1,4 +1,5 @@
-// A maximum over all shards, such as for pages of a crawl id or hosts of the server.
+// A maximum that applies to all shards together, such as the pages of a crawl id or the hosts of
+// the server.
 #ifndef FRESHET_CORE_SCHEDULE_QUOTA_H_
 #define FRESHET_CORE_SCHEDULE_QUOTA_H_
 
@@ -10,12 +11,13 @@
 
 namespace freshet {
 
-// A maximum and the number in use. SetMost may lower the maximum below the number. Thread-safe.
+// A maximum, and the number of places in use. SetMost can lower the maximum below that number.
+// Thread-safe.
 class Quota {
  public:
   explicit Quota(uint64_t most = UINT64_MAX) : most_(most) {}
 
-  // Takes a place; false = none is free.
+  // Takes a place. Returns false if none is free.
   [[nodiscard]] bool Take() {
     uint64_t used = used_.load();
     while (used < most_.load()) {
@@ -23,7 +25,7 @@ class Quota {
     }
     return false;
   }
-  // Counts things that exist already, even above the maximum.
+  // Counts things that already exist, even beyond the maximum.
   void Add(uint64_t number) { used_.fetch_add(number); }
   void Give(uint64_t number) { used_.fetch_sub(number); }
   void SetMost(uint64_t most) { most_ = most; }
@@ -35,7 +37,7 @@ class Quota {
   std::atomic<uint64_t> most_;
 };
 
-// Places taken for things that are still to be committed. The destructor returns unused places.
+// Places that were taken for things still to be committed. The destructor gives unused places back.
 // Movable, thread-compatible.
 class TakenPlaces {
  public:
@@ -50,8 +52,9 @@ class TakenPlaces {
   ~TakenPlaces() { Return(); }
 
   void Add(std::shared_ptr<Quota> quota) { quotas_.push_back(std::move(quota)); }
-  // Uses a place; false = none was taken.
+  // Uses a place of `quota`. Returns false if none was taken.
   bool Use(const Quota* quota);
+  // Gives all unused places back.
   void Return();
 
  private:

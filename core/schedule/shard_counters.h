@@ -6,16 +6,16 @@
 
 namespace freshet {
 
-// The effects of events, each counted once it is installed. Value type, thread-compatible.
+// Counts the effects of events, once they are installed. Value type, thread-compatible.
 struct EventCounts {
   uint64_t assignments = 0;
   uint64_t expired_leases = 0;
   uint64_t returned_leases = 0;
-  uint64_t given_up = 0;  // expired leases after which the page waits for its normal turn
+  uint64_t given_up = 0;  // expired leases after which the page waits for a normal interval
   uint64_t changed = 0;
   uint64_t unchanged = 0;
   uint64_t errors = 0;
-  uint64_t throttled = 0;  // throttled answers, late ones too
+  uint64_t throttled = 0;  // throttled answers, including late ones
   uint64_t gone = 0;
   uint64_t robots_denied = 0;
   uint64_t duplicate_results = 0;
@@ -28,16 +28,17 @@ struct EventCounts {
   bool operator==(const EventCounts&) const = default;
 };
 
+// EventCounts, and further figures of a shard.
 // Value type, thread-compatible.
 struct ShardCounters : EventCounts {
   uint64_t pages = 0;
-  uint64_t gone_pages = 0;  // pages that are gone
+  uint64_t gone_pages = 0;  // number of pages that are gone now
   uint64_t hosts = 0;
-  uint64_t leases = 0;  // open
+  uint64_t leases = 0;  // number of open leases
   uint64_t epochs = 0;
-  uint64_t quarantined_sources = 0;  // (host, source) pairs, now
-  uint64_t quarantines = 0;          // quarantines begun
-  uint64_t site_models = 0;          // as of the last epoch or start, as are:
+  uint64_t quarantined_sources = 0;  // (host, source) pairs in quarantine now
+  uint64_t quarantines = 0;          // number of quarantines that have begun
+  uint64_t site_models = 0;          // as of the last epoch or start, like site_model_bytes
   uint64_t site_model_bytes = 0;
   bool operator==(const ShardCounters&) const = default;
 };

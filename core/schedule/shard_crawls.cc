@@ -1,5 +1,5 @@
-// Steps of events on crawl ids, the admission of pages, and the deletion of all pages of a crawl id
-// or host: see shard_steps.h.
+// Steps for events about crawl ids, the admission of pages, and the deletion of all pages of a
+// crawl id or host: see shard_steps.h.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -18,7 +18,7 @@ Status BeingDeleted(std::string_view field, std::string_view name) {
                     name);
 }
 
-// The last event of the batch for the crawl id; nullptr = none.
+// The batch's last event for the crawl id; nullptr = none.
 const std::variant<SetCrawl, ForgetCrawl>* StagedCrawl(const std::string& crawl_id,
                                                        const Transaction& txn) {
   for (auto it = txn.crawls.rbegin(); it != txn.crawls.rend(); ++it) {
@@ -30,7 +30,8 @@ const std::variant<SetCrawl, ForgetCrawl>* StagedCrawl(const std::string& crawl_
   return nullptr;
 }
 
-// Whether the client may have pages under a new crawl id, which then counts for it.
+// OK if the client is allowed to add a page under a new crawl id, which then counts against the
+// client's share.
 Status AdmitNewCrawl(const std::string& crawl_id, const Claim& claim, const Books& books,
                      Transaction& txn) {
   const CrawlTable& crawls = books.crawls.table;
@@ -49,7 +50,7 @@ Status AdmitNewCrawl(const std::string& crawl_id, const Claim& claim, const Book
   return absl::OkStatus();
 }
 
-// Whether the host may have one more page; takes a place for a new host.
+// OK if the host can have one more page. Takes a place for a new host.
 Status AdmitToHost(const std::string& host, const Books& books, Transaction& txn) {
   const std::shared_ptr<Quota>& quota = books.options.host_quota;
   if (quota == nullptr && books.options.max_pages_per_host == UINT64_MAX) return absl::OkStatus();
@@ -73,7 +74,7 @@ Status AdmitToHost(const std::string& host, const Books& books, Transaction& txn
 
 }  // namespace
 
-// --- What is set
+// --- Terms of crawl ids
 
 Reply Step(const SetCrawl& event, Instant, const Books& books, Transaction& txn) {
   const bool known = books.crawls.table.Find(event.terms.record.crawl_id).has_value();
@@ -90,7 +91,7 @@ Reply Step(const ForgetCrawl& event, Instant, const Books&, Transaction& txn) {
   return {};
 }
 
-// --- Which pages are taken
+// --- Admission of pages
 
 Status AdmitUpsert(const UpsertPage& event, bool created, const Books& books, Transaction& txn) {
   const CrawlTable& crawls = books.crawls.table;
@@ -102,7 +103,7 @@ Status AdmitUpsert(const UpsertPage& event, bool created, const Books& books, Tr
     deleting = set != nullptr && set->terms.record.deleting;
   }
   if (deleting) return BeingDeleted("crawl_id", crawl_id);
-  // A host that is being deleted is among books.hosts.deleted, or its deletion is of this batch.
+  // The deletion of a host is either installed (books.hosts.deleted) or staged by this batch.
   const HostRecord* host =
       books.hosts.deleted.empty() ? txn.FindHost(event.host) : KnownHost(event.host, books, txn);
   if (host != nullptr && host->deleting) return BeingDeleted("host", event.host);
@@ -140,7 +141,7 @@ Reply Step(const EndHostDeletion& event, Instant, const Books& books, Transactio
   if (!id || books.hosts.use.pages(*id) > 0 || txn.CreatedPagesOf(event.host) > 0) return {};
   HostRecord* host = StagedHost(event.host, books, txn);
   if (!host->deleting) return {};
-  // The pauses and fetch times of the host are forgotten in time, and the host with them.
+  // Only the pauses and fetch times are kept. They are forgotten later, and the host with them.
   *host = {.host = host->host,
            .blocked_until = host->blocked_until,
            .last_assignment = host->last_assignment,

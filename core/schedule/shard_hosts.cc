@@ -1,4 +1,4 @@
-// Steps of events on hosts: see shard_steps.h.
+// Steps for events about hosts: see shard_steps.h.
 #include <algorithm>
 #include <optional>
 
@@ -8,7 +8,7 @@
 namespace freshet {
 namespace {
 
-// Whether the host has a page of the crawl id, or gets one in this batch.
+// Returns true if the host has a page of the crawl id, or gets one in this batch.
 bool HasPageOf(const std::string& host, const std::string& crawl_id, const Books& books,
                const Transaction& txn) {
   const std::optional<HostId> id = books.hosts.gate.Find(host);
@@ -57,7 +57,7 @@ Reply Step(const ForgetHost& event, Instant now, const Books& books, Transaction
   const std::optional<HostId> id = books.hosts.gate.Find(event.host);
   if (!id || !books.hosts.use.CanForget(*id, now)) return {};
   if (txn.FindHost(event.host) != nullptr || txn.CreatedPagesOf(event.host) > 0) {
-    // Looked at again once this batch is installed.
+    // The host is checked again after this batch is installed.
     txn.rested_hosts.push_back(event.host);
     return {};
   }

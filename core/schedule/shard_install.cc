@@ -21,7 +21,8 @@ void InstallHosts(Transaction& txn, Books& books) {
   }
 }
 
-// Makes the crawl id, which has a page, count for the client of its first page in this batch.
+// Makes the crawl id, which now has a page, count against the share of the client that added its
+// first page in this batch.
 void OwnCrawl(const std::string& crawl_id, const Transaction& txn, Books& books) {
   const auto its = txn.new_crawls.find(crawl_id);
   if (its != txn.new_crawls.end())
@@ -32,19 +33,19 @@ void InstallCounts(const Transaction::Page& page, Books& books) {
   CrawlTable& crawls = books.crawls.table;
   if (page.counts == CrawlCounters()) return;
   const std::optional<PageId> id = books.pages.table.Find(page.record.number);
-  // The crawl id of a page that this batch created and removed may not be known.
+  // A batch can create and remove a page. The page's crawl id can then be unknown here.
   const std::optional<CrawlIndex> crawl =
       id ? crawls.Of(*id) : crawls.Find(page.record.key.crawl_id);
   if (crawl) crawls.Count(*crawl) += page.counts;
 }
 
-// Begins or ends the page's wait after a signal or a crawl.
+// Starts or ends the page's wait after a signal or a crawl.
 void CountWait(PageId id, const Transaction::Page& page, Books& books) {
   const PageState& state = page.record.state;
   const bool more = !state.signals.empty() && !state.gone;
   if (page.seen) books.pages.waits.End(id, page.record.detail.last_result, more);
   if (!more || (page.signalled.is_none() && !page.fetched)) return;
-  // Signals that a fetch left over came after it.
+  // If signals remain after the fetch, they came after it.
   books.pages.waits.Begin(id, books.pages.table.fingerprint(id),
                           page.signalled.is_none() ? state.last_crawl : page.signalled);
 }
@@ -81,10 +82,10 @@ void InstallLeases(Transaction& txn, Books& books) {
     const std::optional<PageId> id = table.Find(lease.record.page);
     const bool was_open = books.pages.leases.Find(lease.record.id) != nullptr;
     if (lease.closed) {
-      // Counted here: an expiry that is refused comes again.
+      // Counted only when installed, because a refused expiry is tried again.
       if (lease.expired) ++books.counts.expired_leases;
       if (lease.given_up) ++books.counts.given_up;
-      // A lease opened and closed within the batch undoes its pick.
+      // If a lease was opened and closed within the batch, closing it undoes the pick.
       if (was_open || (id && table.Is(*id, PageTable::kTaken))) {
         lease.forgotten ? books.pages.leases.Drop(lease.record.id)
                         : books.pages.leases.Close(lease.record, lease.reported);
@@ -108,7 +109,8 @@ void InstallLeases(Transaction& txn, Books& books) {
   }
 }
 
-// Notes that the crawl id leaves its class for `for_another`; 0 = none.
+// If the crawl id leaves its class and gets no other, records this. `for_another` is the crawl id's
+// next class; 0 = none.
 void LeaveClass(CrawlIndex crawl, CrawlClass for_another, Books& books) {
   const std::string& crawl_id = books.crawls.table[crawl].name;
   std::erase(books.crawls.declassed, crawl_id);
@@ -142,7 +144,7 @@ void Install(Transaction& txn, Books& books) {
   for (const Transaction::Lease& lease : txn.leases()) {
     if (lease.orphan()) Orphan(lease, books);
   }
-  // Pages first: a page whose lease ends is then filed once, with its new state.
+  // Pages come first, so that a page whose lease ends is filed only once, with its new state.
   InstallPages(txn, books);
   InstallLeases(txn, books);
   InstallCrawls(txn, books);
@@ -153,7 +155,7 @@ void Install(Transaction& txn, Books& books) {
   books.pages.leases.GaveOut(txn.new_leases);
   books.learning.Install(std::move(txn.lessons));
   books.counts += txn.counts;
-  // The other pages out are picked, with leases still to be committed.
+  // Pages that are out without an open lease are picked. Their leases are not committed yet.
   CHECK(books.pages.leases.size() <= books.pages.out.size(), "{} leases of {} pages",
         books.pages.leases.size(), books.pages.out.size());
 }
@@ -173,7 +175,7 @@ void InstallHost(const HostRecord& record, Books& books) {
 void DropHost(HostId host, Books& books) {
   books.hosts.deleted.erase(host);
   books.hosts.use.Forget(host);
-  // The id may go to another host.
+  // The id can be reused for another host.
   books.pages.picks.HostChanged(host);
 }
 
@@ -194,7 +196,7 @@ void InstallCrawl(const CrawlTerms& terms, Books& books) {
   }
   crawls.SetTerms(*index, terms);
   if (!terms.record.deleting) return;
-  // A repeated deletion is reported again when it ends.
+  // If a deletion is requested again, its end is reported again.
   books.crawls.told_empty.erase(terms.record.crawl_id);
   BeginSweep(books);
 }

@@ -1,4 +1,4 @@
-// Makes a committed transaction visible in the books.
+// Makes the changes of a committed transaction visible in the books.
 #ifndef FRESHET_CORE_SCHEDULE_SHARD_INSTALL_H_
 #define FRESHET_CORE_SCHEDULE_SHARD_INSTALL_H_
 
@@ -10,10 +10,10 @@
 
 namespace freshet {
 
-// Precondition: txn.Finish() was committed.
+// Installs all changes. Precondition: the changes of txn.Finish() were committed.
 void Install(Transaction& txn, Books& books);
 
-// Parts of Install, for records that are loaded or followed.
+// Parts of Install, which loading and Follow also use for records.
 void InstallHost(const HostRecord& record, Books& books);
 void DropHost(HostId host, Books& books);
 void InstallCrawl(const CrawlTerms& terms, Books& books);

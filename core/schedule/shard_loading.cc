@@ -26,13 +26,13 @@ Status HostHasPages(const std::string& host) {
                     host);
 }
 
-// Says that no later pick is for an earlier instant.
+// Declares that no later pick is for an earlier instant.
 void Hear(Instant now, Books& books) {
   books.hosts.gate.Hear(now);
   if (!now.is_none()) books.pages.loaded_at = now;
 }
 
-// Loads the lease of a removed page.
+// Loads the open lease of a removed page.
 void LoadOrphan(const LeaseRecord& lease, Books& books) {
   HostGate& hosts = books.hosts.gate;
   if (books.pages.out.IsOrphan(lease.id)) return;
@@ -68,7 +68,8 @@ Status FollowPage(const PageRecord& record, Instant now, Books& books) {
     TakenPlaces none;
     id = AddPage(record, host, none, books);
   } else {
-    // Files the page as at a load: its wait by a plan may be over.
+    // Removes the page, so that it is filed as at a load: under a plan, the wait since its last
+    // crawl might have ended.
     pages.picks.Remove(*id);
   }
   books.learning.RestoreSignals(record.state.bursts, record.number);
@@ -116,7 +117,7 @@ Status ShardLoading::LoadPages(std::span<const PageToLoad> batch, Instant now) {
     books.learning.RestoreSignals(page.bursts, page.number);
     IndexEntry entry = page.entry;
     Hold(&entry, page.last_crawl, IntervalOf(page.crawl, entry.host, books));
-    // A past instant needs no alarm, which costs more than the rest of filing a page.
+    // A past instant needs no alarm. An alarm costs more than all other work of filing a page.
     if (entry.eligible_from <= now) entry.eligible_from = Instant();
     // Signals ask for crawls only once the page has a share of a plan.
     File(id, page, entry, Instant::Infinite(), books);
@@ -139,7 +140,7 @@ void ShardLoading::LoadLease(const LeaseRecord& lease) {
   if (lease.over) return pages.leases.Remember(lease);
   if (!lease.host.empty()) return LoadOrphan(lease, *books_);
   const std::optional<PageId> id = pages.table.Find(lease.page);
-  // An old release may have removed the page and left its lease behind; the lease then just ends.
+  // An old release could remove a page and leave its lease behind. This lease is ignored.
   if (!id || pages.out.Has(*id)) return;
   const HostId host = pages.picks.HostOf(*id);
   pages.out.Pick(*id, host, /*planned=*/false);
@@ -180,15 +181,16 @@ Status ShardLoading::Follow(const FollowedChanges& changes, Instant now) {
   Books& books = *books_;
   CHECK(books.pages.out.size() == 0, "{} leases are loaded already", books.pages.out.size());
   Hear(now, books);
-  // Removals come first, to make room.
+  // Removals come first, to free space.
   RETURN_IF_ERROR(RemoveFollowed(changes, books));
   for (const HostRecord& record : changes.hosts) InstallHost(record, books);
   for (const PageRecord& record : changes.pages) {
     RETURN_IF_ERROR(FollowPage(record, now, books));
   }
   books.hosts.gate.groups().ForgetGone();
-  // A pick here keeps due alarms from piling up until the first real pick. Not under a plan, which
-  // would take its time from it, and file new pages otherwise than a load does.
+  // A call for the best page keeps due alarms from piling up until the first real pick. It is
+  // skipped under a plan: there it would start the plan's clock, and new pages would be filed
+  // differently than at a load.
   if (!books.pages.picks.policy().plan) {
     (void)BestPage(now, kAllClasses, /*forced_first=*/true, books);
   }

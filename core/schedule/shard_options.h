@@ -26,35 +26,35 @@ struct ShardOptions {
   PolitenessDefaults politeness;
   HostBackoff host_backoff;
   std::shared_ptr<const HostRules> host_rules;        // nullptr = none
-  Duration max_crawl_delay = Duration::Seconds(300);  // max by robots.txt
-  // The wait of a page after a failed crawl, twice as long after each further failure.
+  Duration max_crawl_delay = Duration::Seconds(300);  // longest delay that robots.txt can set
+  // The wait of a page after a failed crawl. It doubles with each further failure in a row.
   Duration error_backoff = Duration::Seconds(60);
   Duration max_error_backoff = Duration::Days(7);
-  // The wait of a page after an unanswered lease, twice as long after each further one. From the
-  // max_unanswered-th on the page waits for its normal turn, as if it had been fetched.
+  // The wait of a page after an unanswered lease. It doubles with each further one in a row. From
+  // the max_unanswered-th on, the page waits as long as after a successful crawl.
   Duration lease_backoff = Duration::Seconds(60);
   Duration max_lease_backoff = Duration::Hours(1);
   uint32_t max_unanswered = 5;
-  // The wait before a gone page is looked for, twice as long after each further crawl that does not
-  // find it.
+  // The wait before a gone page is looked for. It doubles with each further crawl that does not
+  // find the page.
   Duration gone_backoff = Duration::Hours(1);
   Duration max_gone_backoff = Duration::Days(30);
-  // The wait of a page that robots.txt forbids, twice as long after each further such result in a
-  // row.
+  // The wait of a page that robots.txt forbids. It doubles with each further refusal in a row.
   Duration robots_backoff = Duration::Days(1);
   Duration max_robots_backoff = Duration::Days(30);
   bool retire_moved = false;  // moved pages are not looked for again
   // greedy_ncis_d discards signals that arrive within this time after a crawl (T_delay).
   Duration signal_delay;
   uint64_t max_pages = limits::kMaxPagesPerShard;
-  // Pages of one host, and hosts over all shards: new pages beyond these are refused.
+  // Max pages of one host; and below, max hosts over all shards. New pages beyond these are
+  // refused.
   uint64_t max_pages_per_host = UINT64_MAX;
-  std::shared_ptr<Quota> host_quota;      // nullptr = any number
-  RegistrableDomain domain_of = nullptr;  // nullptr = every host is a domain of its own
+  std::shared_ptr<Quota> host_quota;      // nullptr = no limit
+  RegistrableDomain domain_of = nullptr;  // nullptr = every host counts as a domain
   uint16_t shard = 0;
-  // Makes lease ids of different runs differ; from the store.
+  // Makes the lease ids of different runs differ. The store provides it.
   uint32_t generation = 1;
-  Fingerprinter fingerprinter;  // with the secret of the store
+  Fingerprinter fingerprinter;  // has the secret of the store
 };
 
 }  // namespace freshet

@@ -1,4 +1,4 @@
-// Steps of results of crawls: see shard_steps.h.
+// Steps for results of crawls: see shard_steps.h.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -15,15 +15,15 @@
 namespace freshet {
 namespace {
 
-// Clocks that differ by no more need no note.
+// A smaller correction of a time is not noted.
 constexpr Duration kSameTime = Duration::Seconds(1);
 
-// Moves the time of a fetch into its lease, whatever the worker's clock says.
+// Moves the time of a fetch into the time of its lease, whatever the worker's clock says.
 Instant WithinLease(Instant fetched, const LeaseRecord& lease, Instant now) {
   return std::max(lease.assigned, std::min(fetched, now));
 }
 
-// Notes that a time was taken as another one, if they differ enough.
+// Adds a note that a time was replaced by another, if they differ enough.
 void NoteTime(Instant said, Instant taken, std::vector<std::string>* notes) {
   if (said + kSameTime < taken) {
     notes->push_back(fmt::format("fetch_time: is {:.3f} s before the lease began: taken as that",
@@ -39,7 +39,8 @@ bool AlreadyTaken(const PageRecord& page, const ReportCrawl& report) {
   const PageDetail& detail = page.detail;
   if (report.lease != LeaseId() && report.lease == detail.last_lease) return true;
   if (report.fetched == detail.last_result) return true;
-  // Looks only at the past: the rounded time of an observation can match a new fetch.
+  // Compares only with fetches up to the last crawl, because the rounded time of an observation can
+  // match a new fetch.
   if (report.fetched > page.state.last_crawl) return false;
   const auto& recent = detail.statistics.recent;
   return std::any_of(recent.begin(), recent.end(), [&](const CrawlObservation& observation) {
@@ -47,12 +48,12 @@ bool AlreadyTaken(const PageRecord& page, const ReportCrawl& report) {
   });
 }
 
-// Whether the worker found the page and could look at it.
+// Returns true if the worker fetched the page's content.
 bool Fetched(CrawlOutcome outcome) {
   return outcome == CrawlOutcome::kChanged || outcome == CrawlOutcome::kUnchanged;
 }
 
-// Whether the key of a result names this page.
+// Returns true if the key of the result, if any, is the key of this page.
 bool Names(const ReportCrawl& report, const PageRecord& page) {
   const bool unnamed = !report.key && !report.as_sent;
   return unnamed || report.key == page.key || report.as_sent == page.key;
@@ -62,10 +63,10 @@ bool DigestsCompare(const ReportCrawl& report, const PageRecord& page) {
   return !report.digest.empty() && report.digest.size() == page.detail.digest.size();
 }
 
-// The outcome of a result after comparing digests; nullopt = undecidable.
+// The outcome of a result after digests are compared; nullopt = it cannot be decided.
 std::optional<CrawlOutcome> Decide(const ReportCrawl& report, const PageRecord& page) {
   if (report.outcome && !Fetched(*report.outcome)) return report.outcome;
-  // A failed answer is no page; its digest, if any, is that of the error.
+  // A failed response is not the page. If it has a digest, this is the digest of the error page.
   if (!report.outcome && IsFailure(report.http_status)) return CrawlOutcome::kError;
   if (DigestsCompare(report, page)) {
     const bool same = report.digest == page.detail.digest;
@@ -73,13 +74,13 @@ std::optional<CrawlOutcome> Decide(const ReportCrawl& report, const PageRecord& 
   }
   if (report.outcome) return report.outcome;
   if (report.http_status == 304) return CrawlOutcome::kUnchanged;
-  // The first digest of a page has nothing to differ from, but is new content all the same.
+  // The first digest of a page cannot differ from another one, but its content is new.
   if (!report.digest.empty() && !page.state.crawled()) return CrawlOutcome::kChanged;
   return std::nullopt;
 }
 
-// The outcome that counts if the result of an open lease is undecidable: else the page would go out
-// again for ever.
+// The assumed outcome if the outcome of an open lease's result cannot be decided. Without this, the
+// page would be handed out again and again.
 CrawlOutcome Assume(const ReportCrawl& report, std::vector<std::string>* notes) {
   if (report.digest.empty()) {
     notes->emplace_back("outcome: is missing and nothing decides it: counts as an error");
@@ -90,8 +91,8 @@ CrawlOutcome Assume(const ReportCrawl& report, std::vector<std::string>* notes) 
   return CrawlOutcome::kChanged;
 }
 
-// Takes the bursts of `unseen` signals, the newest of the page, out of its state. A signal counts
-// for the newest burst of its class.
+// Removes the bursts of the `unseen` signals, which are the newest of the page, from its state and
+// returns them. A signal belongs to the newest burst of its class.
 std::array<BurstSignal, 2> TakeBurstsOf(SignalCounts unseen, PageState& state) {
   std::array<BurstSignal, 2> taken{};
   std::array<BurstSignal, 2> left{};
@@ -110,22 +111,24 @@ std::array<BurstSignal, 2> TakeBurstsOf(SignalCounts unseen, PageState& state) {
   return taken;
 }
 
-// Takes ETag, date and digest. The old digest of a changed page says nothing about the new content.
+// Stores the ETag, the date and the digest. If the page changed, its old digest says nothing about
+// the new content.
 void TakeValidators(const ReportCrawl& report, bool changed, PageDetail& detail) {
   if (changed || !report.etag.empty()) detail.etag = report.etag;
   if (changed || !report.last_modified.empty()) detail.last_modified = report.last_modified;
   if (changed || !report.digest.empty()) detail.digest = report.digest;
 }
 
-// Records the interval that a successful crawl ended; false = it ended none. The first crawl of a
-// page has nothing to compare with, so it observes nothing. A late crawl is no copy, and counts
-// until the next crawl.
+// Records the interval between the last crawl and this successful one. Returns false if there was
+// no interval to record: the first crawl of a page has nothing to compare with. A late crawl does
+// not replace the stored copy. The statistics keep its interval only until the next crawl, whose
+// interval covers the same time.
 bool Observe(const ReportCrawl& report, bool changed, bool late, Transaction::Page& page,
              const Books& books, Transaction& txn) {
   PageRecord& record = page.record;
   const PageState& state = record.state;
   if (!state.crawled() || report.fetched <= state.last_crawl) return false;
-  // The signals that a late fetch could not have seen are no longer known.
+  // The signals that a late fetch could not have seen can no longer be told apart.
   if (late && !state.signals.empty() && state.newest_claim > report.fetched) return false;
   const CrawlObservation observation = {.fetched = report.fetched,
                                         .elapsed = report.fetched - state.last_crawl,
@@ -137,7 +140,8 @@ bool Observe(const ReportCrawl& report, bool changed, bool late, Transaction::Pa
   return true;
 }
 
-// Takes a fetch (`outcome` is changed or unchanged): the page is fresh as of the fetch.
+// Applies a successful fetch (`outcome` is changed or unchanged): the page is fresh as of the
+// fetch.
 void Succeed(const ReportCrawl& report, CrawlOutcome outcome, const LeaseRecord* lease,
              Transaction::Page& page, const Books& books, Transaction& txn) {
   CHECK(Fetched(outcome), "outcome {}", static_cast<int>(outcome));
@@ -145,8 +149,8 @@ void Succeed(const ReportCrawl& report, CrawlOutcome outcome, const LeaseRecord*
   PageRecord& record = page.record;
   PageState& state = record.state;
   const bool changed = outcome == CrawlOutcome::kChanged;
-  // Signals newer than the fetch are about changes that this crawl did not see, and it says nothing
-  // about them.
+  // Signals newer than the fetch are about changes that this crawl did not see, so it gives no
+  // evidence about them.
   SignalCounts carried;
   if (lease != nullptr) {
     for (const LeaseSignal& signal : lease->signals) {
@@ -159,12 +163,12 @@ void Succeed(const ReportCrawl& report, CrawlOutcome outcome, const LeaseRecord*
   books.learning.estimator().aging().Advance(state, report.fetched);
   const bool looked = report.looked || DigestsCompare(report, record);
   if (looked) Observe(report, changed, /*late=*/false, page, books, txn);
-  // The first crawl has nothing to compare with, whatever its worker says.
+  // The first crawl has nothing to compare with, whatever the worker reports.
   const bool found = changed && (state.crawled() || record.detail.crawls > 0);
   record.detail.changes += found ? 1 : 0;
   ++record.detail.crawls;
   TakeValidators(report, changed, record.detail);
-  // The digest of an older fetch must not be compared with the next one.
+  // The digest of an older fetch must not be compared with that of the next one.
   if (!looked) record.detail.digest = report.digest;
   ++(changed ? txn.counts.changed : txn.counts.unchanged);
   ++page.counts.crawls;
@@ -187,12 +191,13 @@ void Succeed(const ReportCrawl& report, CrawlOutcome outcome, const LeaseRecord*
   TakeEstimate(record, report.fetched, books, txn.lessons);
 }
 
-// Takes a failure: the page stays as stale as it is, and waits.
+// Applies a failure: the page stays as stale as it is, and waits.
 void Fail(const ReportCrawl& report, CrawlOutcome outcome, Instant now, Transaction::Page& page,
           const Books& books, Transaction& txn) {
   CHECK(!Fetched(outcome), "outcome {}", static_cast<int>(outcome));
   PageState& state = page.record.state;
-  // Carries the state first: a page that fails for long would otherwise jump at its next look.
+  // Carries the state to now first. Otherwise, a page that fails for a long time would jump when it
+  // is next processed.
   books.learning.estimator().aging().Advance(state, now);
   state.recheck = false;
   if (outcome == CrawlOutcome::kRobotsDenied) {
@@ -206,7 +211,7 @@ void Fail(const ReportCrawl& report, CrawlOutcome outcome, Instant now, Transact
     LearnFromLook(page.record, now, /*returned=*/false, books, txn.lessons);
     books.learning.estimator().aging().CountCrawl(page.record, now, /*found=*/false, txn.lessons);
     WaitWhileGone(outcome, report.retry_after, now, books, page.record);
-    // A page that has moved to itself has no new URL.
+    // A page that has moved to its own URL has no new URL.
     const bool told = outcome == CrawlOutcome::kMoved && report.moved_to != page.record.key.url;
     page.record.detail.moved_to = told ? report.moved_to : "";
     ++txn.counts.gone;
@@ -218,7 +223,8 @@ void Fail(const ReportCrawl& report, CrawlOutcome outcome, Instant now, Transact
   ++page.counts.errors;
 }
 
-// Takes a result that changes the page: of the open lease, or of a crawl that nobody ordered.
+// Applies a result that changes the page: the result of the open lease, or of a crawl without a
+// lease.
 void TakeResult(const ReportCrawl& report, CrawlOutcome outcome, const LeaseRecord* lease,
                 Instant now, Transaction::Page& page, const Books& books, Transaction& txn) {
   PageRecord& record = page.record;
@@ -241,7 +247,8 @@ void TakeResult(const ReportCrawl& report, CrawlOutcome outcome, const LeaseReco
   page.changed = page.reindex = true;
 }
 
-// Takes a result that comes too late to change the page. `past`: its remembered lease, if any.
+// Applies a result that comes too late to change the page. `past`: the remembered lease of the
+// result, if any.
 Reply ObserveOnly(const ReportCrawl& report, CrawlOutcome outcome,
                   const std::optional<Leases::Past>& past, Transaction::Page& page,
                   const Books& books, Transaction& txn) {
@@ -256,12 +263,13 @@ Reply ObserveOnly(const ReportCrawl& report, CrawlOutcome outcome,
   const bool looked = report.looked || DigestsCompare(report, record);
   const bool observed =
       looked && Fetched(outcome) && Observe(report, changed, /*late=*/true, page, books, txn);
-  // This is no result of the page, which may have none.
+  // Lets AlreadyTaken recognise a repetition. A page without a result keeps none, because this one
+  // does not count as its result.
   if (observed && !record.detail.last_result.is_none()) record.detail.last_result = report.fetched;
   return {.disposition = Disposition::kObservedOnly, .outcome = outcome};
 }
 
-// The page of a result; nullptr = not known.
+// Finds the page of a result; nullptr = not known.
 Transaction::Page* PageOf(const ReportCrawl& report, const Transaction::Lease* lease,
                           const std::optional<Leases::Past>& past, Transaction& txn) {
   Transaction::Page* page = nullptr;
@@ -282,7 +290,7 @@ Reply Step(const ReportCrawl& event, Instant now, const Books& books, Transactio
   const bool anothers = IsHeldByAnother(event.lease, event.reporter, books, txn);
   Transaction::Lease* lease = anothers ? nullptr : OpenLease(event.lease, books, txn);
   if (lease != nullptr && lease->orphan()) {
-    // The page was removed; a page added under its URL since is another one.
+    // The page was removed. A page that was added under its URL since then is a different page.
     End(*lease, /*reported=*/true, books, txn);
     lease->answered = true;
     lease = nullptr;
@@ -304,7 +312,8 @@ Reply Step(const ReportCrawl& event, Instant now, const Books& books, Transactio
   }
   bool late = event.lease != LeaseId() && lease == nullptr;
   if (event.lease == LeaseId()) {
-    // A fetch of a page that is out ends its lease, unless another identity holds the lease.
+    // A fetch without a lease ends the open lease of its page, unless another identity holds the
+    // lease.
     Transaction::Lease* open = OpenLease(LeaseOf(record.number, books, txn), books, txn);
     if (open != nullptr && open->record.assigned <= event.fetched) {
       late = IsHeldByAnother(open->record.id, event.reporter, books, txn);
@@ -312,11 +321,11 @@ Reply Step(const ReportCrawl& event, Instant now, const Books& books, Transactio
     }
   }
   const bool reported = past && past->page == record.number && past->reported;
-  // A result that ends its own lease is new, whatever its time.
+  // A result that ends its own lease is new, whatever its fetch time.
   const bool answer = lease != nullptr && event.lease != LeaseId();
   if (!answer && (reported || AlreadyTaken(record, event))) {
     ++txn.counts.duplicate_results;
-    // An open lease stays open: its fetch is another than the repeated one.
+    // An open lease stays open, because the repeated result is not from its fetch.
     return {.disposition = Disposition::kDuplicate, .outcome = record.detail.last_outcome};
   }
   Reply reply;
@@ -340,7 +349,7 @@ Reply Step(const ReportCrawl& event, Instant now, const Books& books, Transactio
   report.fetched = WithinLease(event.fetched, lease->record, now);
   NoteTime(event.fetched, report.fetched, &reply.notes);
   TakeResult(report, *reply.outcome, &lease->record, now, *page, books, txn);
-  // Kept as reported, to recognise a repetition.
+  // Stored as reported, to recognise a repetition.
   record.detail.last_result = event.fetched;
   End(*lease, /*reported=*/answer, books, txn);
   lease->answered = true;

@@ -78,7 +78,7 @@ double ShardState::BestValue(Instant now) {
   PageBook& pages = books_->pages;
   if (pages.picks.plan_in_force()) return 0;
   pages.looked_at = std::max(now, pages.best_at);
-  // Forced pages say nothing about the price.
+  // Forced pages are not counted first, because their values say nothing about the price.
   const auto best = BestPage(pages.looked_at, kAllClasses, /*forced_first=*/false, *books_);
   return best ? best->value : 0;
 }
@@ -138,7 +138,7 @@ void ShardState::SetPoliteness(const PolitenessDefaults& defaults) {
 PolicySwitch& ShardState::policies() { return books_->pages.picks; }
 Learning& ShardState::learning() { return books_->learning; }
 
-// --- Looking
+// --- Reading the state
 
 const PageBook& ShardState::pages() const { return books_->pages; }
 const HostBook& ShardState::hosts() const { return books_->hosts; }

@@ -1,6 +1,6 @@
-// The shard as a deterministic state machine: (event, now) -> staged changes and a reply. The shard
-// decides which page is crawled next; it does no I/O, reads no clock and starts no thread. The
-// server's shard thread and the simulator drive the same code:
+// The shard as a deterministic state machine: it maps (event, now) to staged changes and a reply.
+// The shard decides which page is crawled next. It does no I/O, reads no clock and starts no
+// thread. The server's shard thread and the simulator use the same code:
 //
 //   Transaction txn;
 //   for each event e: state.Want(e, &numbers);     what must be read
@@ -9,10 +9,11 @@
 //   store.Commit(txn.Finish(estimator));           a failed commit needs no undo
 //   state.Install(txn);                            visible; only now are the replies sent
 //
-// A pick is Take (the page leaves the index), then a LeasePage event through the same cycle.
+// A pick consists of Take, which withholds the page from further picks, and a LeasePage event that
+// goes through the same cycle.
 //
-// The state of the shard is in books (core/schedule/books.h), which pages(), hosts() and crawls()
-// show.
+// The state of the shard is in its books (core/schedule/books.h). pages(), hosts() and crawls()
+// give read access.
 #ifndef FRESHET_CORE_SCHEDULE_SHARD_STATE_H_
 #define FRESHET_CORE_SCHEDULE_SHARD_STATE_H_
 
@@ -47,10 +48,10 @@ class ShardLoading;
 struct ShardOptions;
 class Transaction;
 
-// News of crawl ids, each once in a run. Value type, thread-compatible.
+// News about crawl ids. Each item is reported once in a run. Value type, thread-compatible.
 struct CrawlNews {
-  std::vector<std::string> emptied;    // being deleted, and without pages in the shard
-  std::vector<std::string> declassed;  // lost their class, and without pages in it
+  std::vector<std::string> emptied;    // are being deleted, and have no pages left in the shard
+  std::vector<std::string> declassed;  // lost their class, and have no pages left in it
 };
 
 // Owner thread only, except where a comment says otherwise.
@@ -60,67 +61,75 @@ class ShardState {
   ~ShardState();
   ShardState(const ShardState&) = delete;
 
-  // The handle for the start: core/schedule/shard_loading.h. Valid as long as the shard.
+  // The handle that loads records at the start: core/schedule/shard_loading.h. Valid as long as the
+  // shard.
   [[nodiscard]] ShardLoading loading();
 
   // --- The cycle
 
-  // Caps the times of a stored page that are later than `now`, as of the last load or Follow:
-  // core/schedule/clock_ahead.h. True = write the page.
+  // Caps those times of a stored page that are later than `now` or, if earlier, the time of the
+  // last load or Follow: core/schedule/clock_ahead.h. Returns true if the page must be written.
   [[nodiscard]] bool CapTimes(Instant now, PageRecord* page) const;
   // Appends the numbers of the pages that Step(event) will look up.
   void Want(const Event& event, std::vector<PageNumber>* numbers) const;
-  // Changes only `txn`, which leaves no trace unless installed.
+  // Processes an event. Changes only `txn`, so nothing changes unless `txn` is installed.
   [[nodiscard]] Reply Step(const Event& event, Instant now, Transaction& txn) const;
-  // Precondition: txn.Finish() was committed.
+  // Makes the changes visible. Precondition: the changes of txn.Finish() were committed.
   void Install(Transaction& txn);
 
-  // Appends due work as events, at most `max`: expired leases, age edges, signals that other crawls
-  // have reweighed, pages whose times were later than now at the start, and the next pages to
-  // delete. Each comes once: the owner steps uncommitted ones again. Also makes a slice of the
-  // hosts follow new defaults of politeness, and a slice of the pages the class of their crawl id.
+  // Appends at most `max` events for due work: expired leases, age edges, signals that were
+  // reweighed because of other crawls, pages whose times were later than now at the start, hosts to
+  // forget, and the next pages to delete. Each event is handed out once. The owner must step it
+  // again if it was not committed. Also updates a slice of the hosts after a change of politeness
+  // defaults, and a slice of the pages after a change of classes.
   void TakeDueTimers(Instant now, size_t max, std::vector<Event>* events);
-  // When TakeDueTimers next has something to do.
+  // When TakeDueTimers next has something to do; infinite = never.
   [[nodiscard]] Instant next_timer() const;
+  // Returns the news since the last call.
   [[nodiscard]] CrawlNews TakeCrawlNews();
 
   // --- Picks
 
-  // The page of highest value at `at`, or the first of the plan, among those that are eligible
-  // then: not leased, not before its time, host free. Exact. `at` must not step back.
+  // The page with the highest value at `at`, or the first of the plan, among the pages that are
+  // eligible then: not leased, not before its earliest time, and on a free host. Exact. `at` must
+  // not go backwards.
   [[nodiscard]] std::optional<Pick> Peek(Instant at);
-  // The value of the page that Peek would give, also between picks for instants ahead of `now`:
-  // later picks are made as of `now` or later. 0 = no page, or a plan is in force.
+  // The value of the best page as of `now`, without regard to forced pages; 0 = no page, or a plan
+  // is in use. Can be called between picks for instants later than `now`. Later picks are for the
+  // instant of this call or later.
   [[nodiscard]] double BestValue(Instant now);
-  // Takes the page that Peek would give out of the picks, and its host for one assignment, until
-  // LeasePage is installed or PutBack. Several picks may be out at a time. `among`: only pages of
-  // these classes; a plan has all. Forced pages go before all others; without `forced_first` they
-  // go by their value, and as forced ones only if there is no other page.
+  // Takes the best page: withholds it from further picks and reserves its host for one assignment,
+  // until its LeasePage is installed or PutBack is called. Several picks can be out at the same
+  // time. `among`: only pages of these classes; under a plan, all pages. With `forced_first`,
+  // forced pages come before all others. Otherwise, a forced page is picked by its value like any
+  // other, and as forced only if there is no other page.
   [[nodiscard]] std::optional<Pick> Take(Instant at, ClassSet among = kAllClasses,
                                          bool forced_first = true);
+  // Ends a pick without a lease. No-op if the page is not picked.
   void PutBack(PageNumber page);
-  // Takes over the news of other shards about a group. The owner calls it before picks.
+  // Takes news of other shards about a group. The owner calls it before picks.
   void HearOfGroup(const GroupNews& news, Instant now);
-  // Appends this shard's standings of groups that have changed since the last call, without picks
-  // that are out.
+  // Appends this shard's standings of the groups that have changed since the last call. They do not
+  // count picks without a lease.
   void TakeGroupStandings(std::vector<GroupStanding>* standings);
-  // Sets the politeness of hosts without their own, from the next pick on; the next calls of
-  // TakeDueTimers look at waiting hosts again, in slices. Pages keep their old interval until they
-  // are refiled, for example by a crawl: the owner files them if min_page_interval has changed.
+  // Sets the politeness of hosts for which nothing else is set, from the next pick on. Hosts that
+  // already wait are updated in slices by the next calls of TakeDueTimers. Pages keep their old
+  // interval until they are filed again, for example after a crawl. If min_page_interval has
+  // changed, the owner must refile them.
   void SetPoliteness(const PolitenessDefaults& defaults);
-  // The policy that picks follow, and plans.
+  // The policy that picks follow, and its plans.
   [[nodiscard]] PolicySwitch& policies();
 
-  // --- Epochs, and what they have taught
+  // --- Learning
   [[nodiscard]] Learning& learning();
 
-  // --- Looking
+  // --- Reading the state
   [[nodiscard]] const PageBook& pages() const;
   [[nodiscard]] const HostBook& hosts() const;
   [[nodiscard]] const CrawlBook& crawls() const;
-  // `page` as stored.
+  // Explains why a page, given as stored, is or is not crawled now.
   [[nodiscard]] Explanation Explain(const PageRecord& page, Instant now) const;
-  // Figures for people; each call looks at some more of the hosts.
+  // Figures for people. Each call visits some more hosts to count them.
   [[nodiscard]] ShardFigures Figures(Instant now);
   [[nodiscard]] ShardCounters counters() const;
 

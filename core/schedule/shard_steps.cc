@@ -40,7 +40,7 @@ Status ValidateIntervals(const PageSpec& spec) {
 
 void Want(const Event& event, const Books& books, std::vector<PageNumber>* numbers) {
   const auto want_key = [&](const PageKey& key) { books.pages.FindNumbers(key, numbers); };
-  // A page may have been removed meanwhile, for example between an offer and its lease.
+  // The page might have been removed in the meantime, for example between its pick and its lease.
   const auto want_page = [&](PageNumber number) {
     if (books.pages.table.Find(number)) numbers->push_back(number);
   };
@@ -100,7 +100,7 @@ Reply Step(const UpsertPage& event, Instant now, const Books& books, Transaction
   const Slot slot = SlotOfHost(event.host);
   record.key = event.key;
   record.host = event.host;
-  const auto [staged, is_new] = txn.next_serials.try_emplace(slot, 1);  // no page has the serial 0
+  const auto [staged, is_new] = txn.next_serials.try_emplace(slot, 1);  // serial 0 is not used
   uint64_t& serial = staged->second;
   if (const auto known = books.pages.next_serial.find(slot);
       is_new && known != books.pages.next_serial.end()) {
@@ -134,7 +134,7 @@ Reply Step(const RecheckPage& event, Instant, const Books&, Transaction& txn) {
   if (page == nullptr) return UnknownPage(event.key);
   PageState& state = page->record.state;
   state.recheck = true;
-  // A recheck is tried at once, also for a page that is gone or was unanswered.
+  // A recheck is tried at once, even if the page is gone or its leases were unanswered.
   if (state.gone || state.unanswered > 0 || state.returned > 0) state.retry_at = Instant();
   state.gone = false;
   page->changed = page->reindex = true;
@@ -142,7 +142,7 @@ Reply Step(const RecheckPage& event, Instant, const Books&, Transaction& txn) {
 }
 
 Reply Step(const EnterAgeBin& event, Instant now, const Books& books, Transaction& txn) {
-  // Every start carries pages anew from stored state, so there is nothing to write.
+  // Every start carries pages forward again from their stored state, so there is nothing to write.
   if (Transaction::Page* page = txn.Find(event.page)) {
     books.learning.estimator().aging().Advance(page->record.state, now);
     page->reindex = true;
@@ -192,8 +192,8 @@ Reply Step(const SignalChange& event, Instant now, const Books& books, Transacti
                                      event.pages_in_poll, now, txn.lessons.windows);
   };
   if (state.crawled() && time <= state.last_crawl) {
-    // A stale signal tells only what a crawl has seen, but is evidence about the source, counted
-    // once.
+    // A stale signal is about a change that a crawl has already seen. It still is evidence about
+    // its source, which is counted once.
     if (event.changed && time > state.newest_claim) {
       page->TakeDueEstimate(estimator, txn.lessons);
       state.newest_claim = time;
@@ -229,7 +229,7 @@ Reply Step(const SignalChange& event, Instant now, const Books& books, Transacti
   RememberClaim(event, time, &page->record);
   state.signals.Add(source_class);
   state.newest_claim = std::max(state.newest_claim, time);
-  // A retired page stays gone.
+  // A retired page, which is never looked for, stays gone.
   if (!state.retry_at.infinite()) BringBack(now, books, page->record);
   txn.EstimateLater(*page, now);
   page->changed = page->reindex = true;
@@ -242,7 +242,7 @@ Reply Step(const SignalChange& event, Instant now, const Books& books, Transacti
 
 namespace {
 
-// The value that a worker is told: the crawl value of the page, even if a plan picked the page.
+// The value that the worker is told: the page's crawl value, even if a plan picked the page.
 double AssignedValue(const PageRecord& page, const LeasePage& event, const Books& books) {
   const std::optional<PageId> id = books.pages.table.Find(page.number);
   const PagesOut::Out* page_out = id ? books.pages.out.Find(*id) : nullptr;
@@ -304,7 +304,7 @@ Reply Step(const ReturnLease& event, Instant now, const Books& books, Transactio
   if (Transaction::Page* page = txn.Find(lease->record.page)) {
     if (!event.never_left) {
       books.learning.estimator().aging().Advance(page->record.state,
-                                                 now);  // carried_at now tells when the wait began
+                                                 now);  // so carried_at is the start of the wait
       WaitReturned(now, books, page->record.state);
     }
     page->changed = page->reindex = true;
@@ -318,7 +318,7 @@ Reply Step(const ExpireLease& event, Instant now, const Books& books, Transactio
     lease->expired = true;
     if (Transaction::Page* page = txn.Find(lease->record.page)) {
       books.learning.estimator().aging().Advance(page->record.state,
-                                                 now);  // carried_at now tells when the wait began
+                                                 now);  // so carried_at is the start of the wait
       lease->given_up = WaitUnanswered(now, books, page->record);
       page->changed = page->reindex = true;
     }

@@ -10,15 +10,16 @@
 namespace freshet {
 namespace {
 
-// The pause between two slices of a deletion: each costs a commit, for which everything else waits.
+// The pause between two slices of a deletion. Each slice costs a commit, which delays all other
+// work.
 constexpr Duration kSweepPause = Duration::Millis(10);
-// Pages moved to another class at a time: some milliseconds.
+// Max pages that move to another class in one slice. This takes some milliseconds.
 constexpr size_t kMovedAtOnce = 2048;
 
-// Makes a slice of the hosts follow new defaults.
+// Updates a slice of the hosts to new defaults.
 void FollowPoliteness(Books& books) {
   HostGate& hosts = books.hosts.gate;
-  // Some milliseconds.
+  // A slice of hosts takes some milliseconds.
   constexpr size_t kSlice = size_t{1} << 14;
   const auto end =
       static_cast<uint32_t>(std::min<size_t>(hosts.id_limit(), books.hosts.following + kSlice));
@@ -30,7 +31,7 @@ void FollowPoliteness(Books& books) {
   if (books.hosts.following >= hosts.id_limit()) books.hosts.following = UINT32_MAX;
 }
 
-// Makes a slice of the pages follow the class of their crawl id.
+// Moves a slice of the pages to the class of their crawl id.
 void FollowClasses(Books& books) {
   PageTable& table = books.pages.table;
   size_t left = kMovedAtOnce;
@@ -49,7 +50,7 @@ bool IsDeleted(PageId id, const Books& books) {
   return !books.hosts.deleted.empty() && books.hosts.deleted.contains(books.pages.picks.HostOf(id));
 }
 
-// Ends a pass over all pages: finishes the deletions that are done.
+// Ends a pass over all pages, and finishes the deletions that are done.
 void EndSweep(size_t max, Books& books, std::vector<Event>* events) {
   const CrawlTable& crawls = books.crawls.table;
   bool more = false;
@@ -71,7 +72,7 @@ void EndSweep(size_t max, Books& books, std::vector<Event>* events) {
   books.sweep.next = more ? 0 : UINT32_MAX;
 }
 
-// Removes pages of crawl ids and hosts being deleted, some at a time.
+// Removes a slice of the pages whose crawl id or host is being deleted.
 void SweepDeleted(Instant now, size_t max, Books& books, std::vector<Event>* events) {
   PageTable& table = books.pages.table;
   if (books.sweep.next == UINT32_MAX || now < books.sweep.at) return;
@@ -99,7 +100,7 @@ void TakeDueTimers(Instant now, size_t max, Books& books, std::vector<Event>* ev
   for (const LeaseId lease : expired) events->push_back(ExpireLease{lease});
   CHECK(expired.size() <= max, "{} leases ran out of {}", expired.size(), max);
   max -= expired.size();
-  // A page loaded for any event is capped and written, so EnterAgeBin serves.
+  // EnterAgeBin serves here: any event that loads such a page caps its times and writes it.
   for (; max > 0 && !pages.ahead.empty(); --max, pages.ahead.erase(pages.ahead.begin())) {
     events->push_back(EnterAgeBin{*pages.ahead.begin()});
   }

@@ -1,9 +1,9 @@
-// Timed work of a shard: leases run out, rates change by age, hosts are forgotten, and deletions
+// Timed work of a shard: leases expire, rates change with age, hosts are forgotten, and deletions
 // and new settings proceed in slices.
 //
-// A deletion is a mark in the stored record of the crawl id or host, so that it outlives a restart.
-// Meanwhile passes over all pages, a slice every few milliseconds, remove its pages. New pages are
-// refused meanwhile, so the first pass finds all.
+// A deletion is a mark in the stored record of the crawl id or host, so it survives a restart.
+// Passes over all pages, one slice every few milliseconds, remove its pages. New pages are refused
+// during this time, so the first pass finds all pages.
 #ifndef FRESHET_CORE_SCHEDULE_SHARD_TIMERS_H_
 #define FRESHET_CORE_SCHEDULE_SHARD_TIMERS_H_
 
@@ -18,10 +18,10 @@ namespace freshet {
 
 // See ShardState::TakeDueTimers.
 void TakeDueTimers(Instant now, size_t max, Books& books, std::vector<Event>* events);
-// When TakeDueTimers next has something to do.
+// When TakeDueTimers next has something to do; infinite = never.
 [[nodiscard]] Instant NextTimer(const Books& books);
 
-// Begins a pass for the marked deletions.
+// Starts a pass over all pages for the marked deletions.
 void BeginSweep(Books& books);
 
 }  // namespace freshet

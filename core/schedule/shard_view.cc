@@ -12,7 +12,7 @@
 namespace freshet {
 namespace {
 
-// A rough duration, in the unit that suits the length.
+// An approximate duration, in a unit that suits its length.
 std::string AboutHowLong(double seconds) {
   if (seconds < 120) return fmt::format("{:.2g} s", seconds);
   if (seconds < 2 * 3600) return fmt::format("{:.0f} min", seconds / 60);
@@ -20,7 +20,7 @@ std::string AboutHowLong(double seconds) {
   return fmt::format("{:.3g} days", seconds / 86400);
 }
 
-// A countdown, to the millisecond below two minutes, else in two units.
+// A countdown: in milliseconds below two minutes, otherwise in one or two larger units.
 std::string ToGo(double seconds) {
   if (seconds < 120) return fmt::format("{:.3f} s to go", seconds);
   const double minutes = std::round(seconds / 60);
@@ -49,7 +49,7 @@ std::string DeniedText(const PageRecord& page) {
                    page.detail.denials);
 }
 
-// The reason of the page's wait until `eligible_from`.
+// The reason why the page waits until `eligible_from`.
 std::string WaitText(const PageRecord& page, Instant eligible_from) {
   const PageState& state = page.state;
   if (page.detail.denials > 0 && state.retry_at == eligible_from) return DeniedText(page);
@@ -83,7 +83,7 @@ std::string NeverText(const PageRecord& page) {
   return GoneText(page) + "; to crawl it again, use `freshet upsert` or `freshet recheck`";
 }
 
-// The part of politeness that the host waits for.
+// The politeness rule that the host waits for.
 std::string WhyHostWaits(const Explanation& explanation, Instant now) {
   const HostRecord& host = explanation.host.record;
   const HostTerms& terms = explanation.host.terms;
@@ -115,21 +115,21 @@ std::string WhyHostWaits(const Explanation& explanation, Instant now) {
   return fmt::format("its host is blocked by Retry-After or by an operator: {}", ToGo(left));
 }
 
-// The own wait of a page whose host waits longer, or for an unknown time.
+// The page's wait, if any, for a page whose host waits longer or for an unknown time.
 std::string WhyPageWaitsToo(const PageRecord& page, const Explanation& explanation, Instant now) {
   if (explanation.eligible_from <= now) return {};
   return fmt::format("; besides, {}: {}", WaitText(page, explanation.eligible_from),
                      InHow(explanation.eligible_from, now));
 }
 
-// `in`: the time to the next crawl, empty if none is expected at this price.
+// `in` is the approximate time to the next crawl; empty = no crawl is expected at this price.
 std::string WhyBelowPrice(const PageRecord& page, const Explanation& explanation,
                           const std::string& in) {
   const double share = explanation.price > 0 ? explanation.value / explanation.price : 0;
   const std::string value = fmt::format(
       "its value is {:.3g} of the price, which is the value of the last page that was handed out",
       share);
-  // The page cannot become staler.
+  // A page that was never crawled cannot become more stale.
   if (std::isinf(explanation.staleness) && !page.state.crawled()) {
     const std::string stays =
         "it was never crawled, and " + value +
@@ -147,7 +147,7 @@ std::string WhyBelowPrice(const PageRecord& page, const Explanation& explanation
                           "higher value";
 }
 
-// The verdict as one sentence for a person.
+// The verdict in one sentence, for people.
 std::string Why(const PageRecord& page, const Explanation& explanation, bool planned, Instant now) {
   const bool expected = !explanation.next_crawl.infinite();
   switch (explanation.verdict) {
@@ -184,12 +184,12 @@ std::string Why(const PageRecord& page, const Explanation& explanation, bool pla
   return WhyBelowPrice(page, explanation, in);
 }
 
-// When the value of the page reaches the price; now if it has.
+// When the value of the page reaches the price; `now` if it already has.
 Instant ReachesPrice(const IndexEntry& entry, double goal, Instant now) {
   const ValueParameters value = ValueOf(entry);
   const double exponent = ExponentAt(entry, value, now);
   if (CrawlValue(value, exponent) >= goal) return now;
-  // A value below the price reaches it later, even if by less than the clock counts.
+  // A value below the price reaches it later, even if the difference is too small for the clock.
   const Duration wait = Duration::FromSeconds(TimeToReach(value, exponent, goal));
   return now + std::max(wait, Duration::Micros(1));
 }
@@ -219,7 +219,8 @@ Explanation Explain(const PageRecord& page, Instant now, const Books& books) {
   result.price = picks.prices().of_class[books.crawls.table.ClassOf(*id)];
   IndexEntry entry = EntryOf(*id, page.spec, state, *host, books);
   if (picks.in_force().is_default && !state.gone) {
-    // Uses the importance as filed: the price at filing decides about a pick.
+    // Uses the importance as filed, because picks use it. It depends on the price at the time of
+    // filing.
     entry.rates.importance = picks.RatesOf(*id).importance;
     if (page.spec.importance > 0) {
       result.value_share =
@@ -245,7 +246,7 @@ Explanation Explain(const PageRecord& page, Instant now, const Books& books) {
     result.verdict = Verdict::kNever;
     result.next_crawl = Instant::Infinite();
   } else if (result.host_free > now && result.host_free >= entry.eligible_from && !leaving) {
-    // The wait that ends last decides.
+    // The wait that ends last determines the verdict.
     result.verdict = Verdict::kHostBusy;
     result.next_crawl = std::max(result.next_crawl, result.host_free);
   } else if (entry.eligible_from > now) {

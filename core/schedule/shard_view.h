@@ -1,4 +1,4 @@
-// Explains why a page is, or is not, crawled now.
+// Explains why a page is or is not crawled now.
 #ifndef FRESHET_CORE_SCHEDULE_SHARD_VIEW_H_
 #define FRESHET_CORE_SCHEDULE_SHARD_VIEW_H_
 
@@ -9,7 +9,7 @@
 
 namespace freshet {
 
-// `page` as stored.
+// `page` is the page as stored.
 [[nodiscard]] Explanation Explain(const PageRecord& page, Instant now, const Books& books);
 
 }  // namespace freshet

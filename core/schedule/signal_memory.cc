@@ -8,7 +8,8 @@
 namespace freshet {
 namespace {
 
-// 32 bits are enough within a source and page: one id in four billion is taken for another.
+// 32 bits are enough to distinguish the ids of one source and page: a false match has a probability
+// of one in four billion.
 SignalId IdOf(const SignalChange& signal) {
   return {.source = signal.source, .hash = static_cast<uint32_t>(signal.signal_id_hash)};
 }
@@ -20,7 +21,7 @@ bool Waits(uint8_t source, const SignalCounts& signals) {
   });
 }
 
-// The place of the source among the claims, which are in order of sources.
+// The position of the source among the claims, which are sorted by source.
 std::vector<SourceClaim>::iterator PlaceOf(uint8_t source, std::vector<SourceClaim>& claims) {
   return std::lower_bound(
       claims.begin(), claims.end(), source,
@@ -56,7 +57,7 @@ void RememberClaim(const SignalChange& signal, Instant time, PageRecord* page) {
   std::vector<SourceClaim>& claims = page->detail.claims;
   auto claim = PlaceOf(signal.source, claims);
   if (claim == claims.end() || claim->source != signal.source) {
-    // A row of an old release.
+    // The row is from an old release, which stored no claims by source.
     const bool waits = Waits(signal.source, page->state.signals);
     const Instant before = waits ? page->state.newest_claim : Instant();
     claim = claims.insert(claim, SourceClaim{.source = signal.source, .newest = before});

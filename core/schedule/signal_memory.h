@@ -1,6 +1,6 @@
-// The memory of a page for signals, so that a repeated signal counts once. The commit of a signal
-// stores it with the page, so it outlives restarts and take-overs by another server of a cluster.
-// All functions are thread-safe.
+// The memory of a page for signals, which makes a repeated signal count only once. It is stored
+// with the page when the signal is committed, so it survives restarts and failovers to another
+// server of a cluster. All functions are thread-safe.
 #ifndef FRESHET_CORE_SCHEDULE_SIGNAL_MEMORY_H_
 #define FRESHET_CORE_SCHEDULE_SIGNAL_MEMORY_H_
 
@@ -12,23 +12,23 @@ namespace freshet {
 struct PageDetail;
 struct PageRecord;
 
-// Whether a signal of the same id and source was taken: among the latest
+// Returns true if a signal with the same id and source is among the latest
 // limits::kMaxRememberedSignalIds of the page.
 [[nodiscard]] bool IsKnown(const SignalChange& signal, const PageDetail& page);
 
-// Whether the source claims nothing newer than by a waiting signal, like a sitemap that repeats its
-// lastmod at every poll. Claims of other sources do not count.
+// Returns true if the source has a waiting signal that claims the same or a later change. An
+// example is a sitemap that repeats its lastmod at every poll. Claims of other sources are ignored.
 [[nodiscard]] bool IsRepeated(const SignalChange& signal, const PageRecord& page);
 
-// Remembers the id of a signal that was taken, or is evidence about its source, so that it never
-// counts again.
+// Remembers the id of a signal that was applied or that counted as evidence about its source, so
+// that the signal never counts again.
 void RememberId(const SignalChange& signal, PageDetail* page);
 
-// Remembers that the signal waits and claims a change at `time`. Call it before the state of the
-// page says so.
+// Remembers that the signal waits and claims a change at `time`. Call it before you add the signal
+// to the page's state.
 void RememberClaim(const SignalChange& signal, Instant time, PageRecord* page);
 
-// Forgets claims after a crawl, except of signals that the state of the page still counts.
+// Forgets claims after a crawl, except those of sources with signals that still wait.
 void ForgetClaims(PageRecord* page);
 
 }  // namespace freshet

@@ -10,7 +10,7 @@ void SignalWaits::Begin(PageId id, uint64_t fingerprint, Instant now) {
   if (fingerprint > highest_) return;
   CHECK(!now.is_none() && !now.infinite(), "a wait from no instant");
   waiting_.try_emplace(id, Wait{fingerprint, now});
-  // In a store that was tampered with, more pages may share the least fingerprint.
+  // Stops at fingerprint 0, which more pages than fit can share in a store that was tampered with.
   while (waiting_.size() > kMaxSample && highest_ > 0) Halve();
 }
 
@@ -19,7 +19,7 @@ void SignalWaits::End(PageId id, Instant fetched, bool more) {
   if (it == waiting_.end()) return;
   const Instant since = it->second.since;
   if (since > fetched && more) return;
-  // A signal that came while the page was out was about changes that this fetch has seen.
+  // If a signal came while the page was leased, the fetch has already seen the change.
   counts_.Add(std::max(0.0, (fetched - since).seconds()), weight_);
   waiting_.erase(it);
 }

@@ -1,6 +1,6 @@
-// Measures lateness: the waits of pages for the crawl that a signal asked for. Up to kMaxSample
-// pages at a time it knows all; beyond, a sample drawn by fingerprint, with weights, so that the
-// counts still cover all.
+// Measures lateness: how long pages wait for the crawl that a signal asked for. Up to kMaxSample
+// pages that wait at the same time, it counts all of them. If more pages wait, it counts a weighted
+// sample by fingerprint, so that the counts still stand for all pages.
 #ifndef FRESHET_CORE_SCHEDULE_SIGNAL_WAITS_H_
 #define FRESHET_CORE_SCHEDULE_SIGNAL_WAITS_H_
 
@@ -13,23 +13,24 @@
 
 namespace freshet {
 
-// A restart forgets waits: a wait begins with a signal that this process has taken. A lookup a
-// call, in at most 1 MB. Owner thread only.
+// Waits are lost at a restart: a wait begins only with a signal that this process has applied. Each
+// call costs a lookup. Takes at most 1 MB. Owner thread only.
 class SignalWaits {
  public:
   static constexpr size_t kMaxSample = 16'384;
 
-  // Begins the wait of a page whose signal was applied at `now`. The first waiting signal counts.
+  // Starts the wait of a page whose signal was applied at `now`. If the page already waits, the
+  // earlier signal counts.
   void Begin(PageId id, uint64_t fingerprint, Instant now);
-  // Ends the wait of a page that was fetched at `fetched`. `more`: newer signals wait; if only such
-  // signals wait, the wait continues.
+  // Ends the wait of a page that was fetched at `fetched`. `more`: newer signals wait. If only
+  // newer signals wait, the wait continues.
   void End(PageId id, Instant fetched, bool more);
   // Drops the wait of a removed page.
   void Remove(PageId id) { waiting_.erase(id); }
 
-  // About how many pages wait.
+  // The approximate number of pages that wait.
   [[nodiscard]] uint64_t waiting() const { return waiting_.size() * weight_; }
-  // The longest wait in the sample; 0 = none waits. Looks at the whole sample.
+  // The longest wait in the sample; 0 = no page waits. Visits the whole sample.
   [[nodiscard]] Duration Longest(Instant now) const;
   [[nodiscard]] const WaitCounts& counts() const { return counts_; }
 
@@ -40,8 +41,8 @@ class SignalWaits {
   };
   void Halve();
 
-  uint64_t highest_ = UINT64_MAX;  // fingerprints up to here are in the sample
-  uint64_t weight_ = 1;            // pages that one of the sample stands for
+  uint64_t highest_ = UINT64_MAX;  // the sample has the pages with fingerprints up to this one
+  uint64_t weight_ = 1;            // number of pages that each page in the sample stands for
   absl::flat_hash_map<PageId, Wait> waiting_;
   WaitCounts counts_;
 };

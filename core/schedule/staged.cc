@@ -37,7 +37,8 @@ void TakeEstimate(PageRecord& page, Instant now, const Books& books, const Lesso
 
 void RemoveStaged(Transaction::Page& page, const Books& books, Transaction& txn) {
   if (Transaction::Lease* lease = OpenLease(LeaseOf(page.record.number, books, txn), books, txn)) {
-    // The worker fetches the page all the same: until its answer, the host is not free for another.
+    // The worker will still fetch the page. Until it answers, its lease counts as in flight on the
+    // host.
     lease->record.host = page.record.host;
   }
   page.removed = true;
@@ -64,7 +65,7 @@ LeaseId LeaseOf(PageNumber page, const Books& books, Transaction& txn) {
     const LeaseId lease = leased->lease;
     if (OpenLease(lease, books, txn) != nullptr) return lease;
   }
-  // A lease that this batch has opened is not installed yet.
+  // A lease that this batch opened is not installed yet.
   const LeaseId staged = txn.LeaseOf(page);
   return OpenLease(staged, books, txn) == nullptr ? LeaseId() : staged;
 }
@@ -102,12 +103,14 @@ void End(Transaction::Lease& lease, bool reported, const Books& books, Transacti
     return;
   }
   txn.Close(lease, reported);
-  // The same batch opened the lease, so the store does not learn the time of its assignment.
+  // The same batch opened the lease, so the store would not learn the time of its assignment from
+  // the lease.
   if (const Transaction::Page* page = txn.Find(lease.record.page);
       page != nullptr && leases.Find(lease.record.id) == nullptr) {
     NoteAssignment(page->record, lease.record.assigned, books, txn);
   }
-  // After a change of the number of shards there may be too many leases: two go for each new one.
+  // After a change of the number of shards, too many leases can be remembered. So two are forgotten
+  // for each new one.
   std::vector<LeaseId>& forgotten = txn.forgotten_leases;
   for (int i = 0; i < 2 && forgotten.size() < leases.remembered(); ++i) {
     const size_t kept = leases.remembered() + txn.newly_remembered() - forgotten.size();
@@ -141,7 +144,7 @@ void CountAssignment(const PageRecord& page, Instant at, const Books& books, Tra
   const HostGate& hosts = books.hosts.gate;
   const std::optional<HostId> id = hosts.Find(page.host);
   if (!id) return;
-  // The lease keeps the assignment long enough, unless the delay of the host is longer.
+  // The stored lease preserves the assignment long enough, unless the delay of the host is longer.
   const HostTerms terms = hosts.TermsOf(*id);
   const auto& group = hosts.groups().group(hosts.host(*id).group);
   const Duration group_delay = group == nullptr ? Duration() : group->terms.min_delay;
@@ -154,7 +157,7 @@ void CountAssignment(const PageRecord& page, Instant at, const Books& books, Tra
 
 namespace {
 
-// Takes news from a worker about the host.
+// Stages what a worker's result says about the host.
 void HearOfHost(const ReportCrawl& report, const std::string& host, const Books& books,
                 Transaction& txn) {
   const HostRecord* known = KnownHost(host, books, txn);

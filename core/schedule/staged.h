@@ -1,5 +1,5 @@
-// The access of steps to pages, leases and hosts, as the batch so far leaves them: from the
-// transaction, or else from the books.
+// Gives steps access to pages, leases and hosts as the batch has left them so far: the staged
+// record in the transaction or, if there is none, the record in the books.
 #ifndef FRESHET_CORE_SCHEDULE_STAGED_H_
 #define FRESHET_CORE_SCHEDULE_STAGED_H_
 
@@ -26,45 +26,49 @@ namespace freshet {
 
 // --- Pages
 
+// A refusal: NotFound, because the page is not known.
 [[nodiscard]] Reply UnknownPage(const PageKey& key);
-// Finds a page by its key, or else as sent; nullptr = neither is known.
+// Finds a page by its key, or by its key as sent if `key` finds none; nullptr = not known.
 [[nodiscard]] Transaction::Page* FindEither(const PageKey& key,
                                             const std::optional<PageKey>& as_sent,
                                             Transaction& txn);
+// Returns true if the crawl ids include this one.
 [[nodiscard]] bool IsAllowed(const AllowedCrawls& allowed, const std::string& crawl_id);
-// Sets rates and staleness of a page, whose state was carried to `now`, to the present estimate.
+// Sets the rates and staleness of a page to the present estimate. Precondition: the page's state
+// was carried to `now`.
 void TakeEstimate(PageRecord& page, Instant now, const Books& books, const Lessons& lessons);
 // Stages the removal of a page.
 void RemoveStaged(Transaction::Page& page, const Books& books, Transaction& txn);
 
 // --- Leases
 
-// The staged lease, or the installed one, staged now; nullptr = not open.
+// The lease, if it is open. Stages it if it is only installed; nullptr = not open.
 [[nodiscard]] Transaction::Lease* OpenLease(LeaseId id, const Books& books, Transaction& txn);
 // The open lease of the page; 0 = none.
 [[nodiscard]] LeaseId LeaseOf(PageNumber page, const Books& books, Transaction& txn);
-// The remembered ended lease, if any.
+// The remembered ended lease; nullopt = not remembered.
 [[nodiscard]] std::optional<Leases::Past> PastLease(LeaseId id, const Books& books,
                                                     Transaction& txn);
-// Whether an identity other than the reporter holds or held the lease.
+// Returns true if an identity other than the reporter holds or held the lease.
 [[nodiscard]] bool IsHeldByAnother(LeaseId id, const Reporter& reporter, const Books& books,
                                    Transaction& txn);
-// Ends a staged lease; the oldest remembered lease may make room for it. The lease of a removed
-// page is not remembered.
+// Ends a staged lease. If too many ended leases are remembered, forgets the oldest. The lease of a
+// removed page is not remembered.
 void End(Transaction::Lease& lease, bool reported, const Books& books, Transaction& txn);
 
 // --- Hosts
 
-// nullptr = the host is not known.
+// The host as staged or installed; nullptr = the host is not known.
 [[nodiscard]] const HostRecord* KnownHost(const std::string& host, const Books& books,
                                           Transaction& txn);
+// The staged host. Stages it if needed.
 [[nodiscard]] HostRecord* StagedHost(const std::string& host, const Books& books, Transaction& txn);
 // Stages the host with an assignment at `at`.
 void NoteAssignment(const PageRecord& page, Instant at, const Books& books, Transaction& txn);
-// Stages the host with an assignment at `at`, if a start must know it.
+// Stages the host with an assignment at `at`, if the next start must know the assignment.
 void CountAssignment(const PageRecord& page, Instant at, const Books& books, Transaction& txn);
-// Takes what the answer to a crawl says about the host, such as a pause. `lease`: the lease that
-// the result ends; nullptr = none.
+// Applies what a result says about the host, such as a pause. `lease` is the lease that the result
+// ends; nullptr = none.
 void HeedHost(const ReportCrawl& report, CrawlOutcome outcome, const LeaseRecord* lease,
               const std::string& host, Instant now, const Books& books, Transaction& txn);
 

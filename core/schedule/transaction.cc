@@ -10,7 +10,7 @@
 namespace freshet {
 namespace {
 
-// The record of an ended lease.
+// The record of a lease that has ended.
 LeaseRecord Over(const LeaseRecord& lease, bool reported) {
   LeaseRecord over;
   over.id = lease.id;
@@ -20,7 +20,7 @@ LeaseRecord Over(const LeaseRecord& lease, bool reported) {
   return over;
 }
 
-// Writes only the last event of a crawl id.
+// Adds the event to the changes, in place of earlier ones for the same crawl id.
 void AddCrawl(const std::variant<SetCrawl, ForgetCrawl>& crawl, Changes* changes) {
   const auto* set = std::get_if<SetCrawl>(&crawl);
   const auto* forget = std::get_if<ForgetCrawl>(&crawl);
@@ -66,10 +66,10 @@ void Transaction::Load(PageRecord record, bool mended) {
 }
 
 Transaction::Page* Transaction::Find(const PageKey& key) {
-  // Keys are added on demand: most batches are about pages by number.
+  // Keys are added on demand, because most batches find pages by number.
   for (; keyed_ < pages_.size(); ++keyed_) {
     Page* const page = &pages_[keyed_];
-    // A created page takes the place of a removed one.
+    // A created page replaces a removed page with the same key.
     if (page->created) by_key_.erase(page->record.key);
     by_key_.insert(page);
   }
@@ -146,13 +146,13 @@ Changes Transaction::Finish(const Estimator& estimator) {
   Changes changes;
   for (const Page& page : pages_) {
     if (page.removed) {
-      // Created and removed within one batch: the store never hears of it.
+      // A page that was created and removed within the batch is never written.
       if (!page.created) changes.removed_pages.push_back(&page.record);
     } else if (page.changed) {
       changes.pages.push_back({.record = &page.record, .created = page.created});
     }
   }
-  // A store inserts rows in rising order with less work; new pages come in any order.
+  // The store inserts rows faster in ascending order, and new pages come in any order.
   std::sort(changes.pages.begin(), changes.pages.end(), [](const PageWrite& a, const PageWrite& b) {
     return a.record->number < b.record->number;
   });
@@ -165,7 +165,7 @@ Changes Transaction::Finish(const Estimator& estimator) {
       changes.leases.push_back(lease.record);
     }
   }
-  // These leases come after the ones that the batch itself has closed.
+  // These leases come after those that the batch closed.
   for (const LeaseRecord& lease : late_leases) changes.leases.push_back(Over(lease, true));
   for (const LeaseId id : forgotten_leases) changes.closed_leases.push_back(id);
   changes.hosts.assign(hosts_.begin(), hosts_.end());

@@ -1,7 +1,6 @@
-// The working set of one batch of events: the records that the events need, changed copies of
-// touched ones, and in the end the list of changes for the store. Nothing in it is visible to a
-// pick or a reader before ShardState::Install. The transaction holds all changes: a dropped one
-// leaves no trace.
+// The working set of one batch of events: the records that the events need, their changed copies
+// and, at the end, the list of changes for the store. Picks and readers see none of it before
+// ShardState::Install. The transaction holds all changes, so a dropped transaction changes nothing.
 #ifndef FRESHET_CORE_SCHEDULE_TRANSACTION_H_
 #define FRESHET_CORE_SCHEDULE_TRANSACTION_H_
 
@@ -33,72 +32,77 @@ namespace freshet {
 
 class Estimator;
 
-// Owner thread only. Life: Load what the events need; ShardState::Step each event; Finish and
-// commit the changes; ShardState::Install; Reset for the next batch.
+// Owner thread only. Life cycle: Load the records that the events need; call ShardState::Step for
+// each event; call Finish and commit the changes; call ShardState::Install; call Reset for the next
+// batch.
 class Transaction {
  public:
-  // A page in the working set, and its changes.
+  // A page in the working set, with its changes.
   struct Page {
     PageRecord record;
     bool created = false;
     bool removed = false;
     bool changed = false;
-    bool reindex = false;  // its place in the index must be computed again
+    bool reindex = false;  // the page must be filed again in the index
     bool fetched = false;  // a crawl of the page succeeded
     bool seen = false;     // a crawl succeeded or found the page gone
-    Instant signalled;     // when a signal of the page was first applied; none = not
-    Instant unestimated;   // signals at this instant wait for an estimate; none = no signals do
-    CrawlCounters counts;  // to be added to the counters of its crawl id
+    Instant signalled;     // when a signal of the page was first applied; none = never
+    Instant unestimated;   // signals of this instant wait for an estimate; none = no signals wait
+    CrawlCounters counts;  // to be added to the counters of the page's crawl id
     // The posterior before the signals that wait for an estimate; nullptr = not known.
     std::unique_ptr<PagePosterior> judge;
 
-    // Takes the estimate that signals wait for, if any do.
+    // Makes the estimate that signals wait for, if any do.
     void TakeDueEstimate(const Estimator& estimator, const Lessons& lessons);
   };
+  // A lease in the working set, with its changes.
   struct Lease {
     LeaseRecord record;
     bool closed = false;
-    bool reported = false;    // whether a result came under this lease
+    bool reported = false;    // a result was taken under this lease
     bool answered = false;    // closed by a result, under the lease or by URL
-    bool forgotten = false;   // closed, and not to be remembered
-    bool expired = false;     // closed by its deadline
-    bool given_up = false;    // expired, and its page waits for its normal turn
-    bool never_left = false;  // closed, as in ReturnLease
+    bool forgotten = false;   // closed, but not to be remembered
+    bool expired = false;     // closed because of its deadline
+    bool given_up = false;    // expired, and its page waits as long as after a successful crawl
+    bool never_left = false;  // closed; see ReturnLease::never_left
+    // See ReturnLease::host_left.
     Instant host_left;
-    // The page was removed during the fetch.
+    // The page was removed while it was leased.
     [[nodiscard]] bool orphan() const { return !record.host.empty(); }
   };
 
-  // Takes a record as the store holds it, or a `mended` one, which will be written. Loading the
-  // same page twice keeps the first copy. If two pages have one key, as only in a damaged store,
-  // the key finds the one loaded first.
+  // Adds a record as the store has it, or a `mended` record, which will be written. If a page is
+  // loaded twice, the first copy is kept. If two pages have the same key, which only happens in a
+  // damaged store, the key finds the page that was loaded first.
   void Load(PageRecord record, bool mended = false);
 
-  // The page as the events before left it; nullptr = neither loaded nor created, or removed.
+  // The page as earlier events left it; nullptr = removed, or neither loaded nor created.
   [[nodiscard]] Page* Find(const PageKey& key);
   [[nodiscard]] Page* Find(PageNumber number);
-  // Whether the page was loaded or created, even if removed since.
+  // Returns true if the page was loaded or created, even if it was removed since.
   [[nodiscard]] bool Has(PageNumber number) const { return by_number_.contains(number); }
   // Adds a page that the store does not have. Precondition: Find(record.key) == nullptr.
   Page* Create(PageRecord record);
   // The number of created pages.
   [[nodiscard]] size_t created() const { return created_; }
-  // New crawl ids of created pages, each with the client that it counts for; and the number of such
-  // crawl ids by client.
+  // The new crawl ids of created pages, each with the client whose share it counts against; and the
+  // number of these crawl ids by client.
   absl::flat_hash_map<std::string, uint64_t> new_crawls;
   absl::flat_hash_map<uint64_t, uint64_t> new_crawls_of_client;
 
   [[nodiscard]] Lease* FindLease(LeaseId id);
-  // The last staged lease of a page, open or closed; 0 = none.
+  // The last staged lease of the page, open or closed; 0 = none.
   [[nodiscard]] LeaseId LeaseOf(PageNumber page) const;
-  // Adds or replaces the staged copy.
+  // Adds or replaces the staged copy of a lease.
   Lease* PutLease(LeaseRecord record);
+  // The staged host; nullptr = not staged.
   [[nodiscard]] HostRecord* FindHost(const std::string& host);
+  // Adds or replaces the staged copy of a host.
   HostRecord* PutHost(HostRecord record);
-  // Removes a host, unless a later page or record names it. Precondition: neither FindHost nor
-  // CreatedPagesOf has the host.
+  // Removes a host, unless a later page or record of the batch names it. Precondition: the host has
+  // no staged record and no created page.
   void ForgetHost(const std::string& host) { forgotten_hosts_.insert(host); }
-  // The number of pages of the host that the batch has added, removed ones included.
+  // The number of pages that the batch has created on the host, including removed ones.
   [[nodiscard]] uint64_t CreatedPagesOf(const std::string& host);
   [[nodiscard]] const absl::flat_hash_set<std::string>& forgotten_hosts() const {
     return forgotten_hosts_;
@@ -109,14 +113,14 @@ class Transaction {
   // The number of staged leases that are closed and will be remembered.
   [[nodiscard]] size_t newly_remembered() const { return newly_remembered_; }
 
-  // Has the page, whose signals came at `at`, estimated once for all signals until the next step
-  // of another kind.
+  // Schedules an estimate of the page, whose signals came at `at`. It is made once for all its
+  // signals, before the next step of another kind.
   void EstimateLater(Page& page, Instant at);
-  // Takes the estimates that signals wait for.
+  // Makes the estimates that signals wait for.
   void TakeDueEstimates(const Estimator& estimator);
 
-  // Takes the estimates that signals wait for, and returns the changes to write. Their pointers
-  // stay valid until Reset. Call it once, after the last Step.
+  // Makes the estimates that signals wait for, and returns the changes to write. The pointers in
+  // them stay valid until Reset. Call it once, after the last Step.
   [[nodiscard]] Changes Finish(const Estimator& estimator);
   void Reset();
 
@@ -127,23 +131,23 @@ class Transaction {
 
   Instant now;  // the instant of the latest step; none = no step yet
   std::vector<SourceRecord> sources;
-  // Settings of crawl ids, set or cleared, in order.
+  // Settings of crawl ids that were set or cleared, in order.
   std::vector<std::variant<SetCrawl, ForgetCrawl>> crawls;
-  TakenPlaces places;  // places for pages and hosts that this batch creates
+  TakenPlaces places;  // places that were taken for the pages and hosts that this batch creates
   std::optional<Settings> settings;
   std::optional<EpochRecord> epoch;
-  // Remembered ended leases of which this batch took a result.
+  // Remembered ended leases for which this batch took a result.
   std::vector<LeaseRecord> late_leases;
-  // Remembered leases, the oldest first, that make room for the leases that this batch closes.
+  // Remembered leases to forget, oldest first, to make room for the leases that this batch closes.
   std::vector<LeaseId> forgotten_leases;
   Lessons lessons;
   EventCounts counts;
-  uint32_t new_leases = 0;                           // lease ids given out
-  absl::flat_hash_map<Slot, uint64_t> next_serials;  // serial of the next page, if it has moved on
-  std::vector<std::string> rested_hosts;             // checked again for being forgotten
+  uint32_t new_leases = 0;                           // number of lease ids that the batch issued
+  absl::flat_hash_map<Slot, uint64_t> next_serials;  // serial of the next page, if it has changed
+  std::vector<std::string> rested_hosts;  // hosts to check again after the batch is installed
 
  private:
-  // Hashes pages by their keys, which are not copied.
+  // Hashes pages by their keys without copying the keys.
   struct KeyHash {
     using is_transparent = void;
     size_t operator()(const PageKey& key) const { return absl::HashOf(key); }
@@ -156,15 +160,15 @@ class Transaction {
     bool operator()(const PageKey& a, const Page* b) const { return a == b->record.key; }
   };
 
-  // Deques: addresses stay put while the batch grows.
+  // Deques, because their elements never move while the batch grows.
   std::deque<Page> pages_;
   std::deque<Lease> leases_;
   std::deque<HostRecord> hosts_;
   std::vector<Page*> unestimated_;  // pages that wait for an estimate, and maybe others
   size_t newly_remembered_ = 0;
   size_t created_ = 0;
-  size_t keyed_ = 0;    // pages in by_key_
-  size_t scanned_ = 0;  // pages that created_of_ has gone through
+  size_t keyed_ = 0;    // number of pages that are in by_key_
+  size_t scanned_ = 0;  // number of pages that created_of_ covers
   absl::flat_hash_map<std::string, uint64_t> created_of_;  // by host
   absl::flat_hash_set<std::string> forgotten_hosts_;
   absl::flat_hash_set<Page*, KeyHash, KeyEqual> by_key_;

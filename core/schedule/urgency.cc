@@ -9,17 +9,18 @@
 namespace freshet {
 namespace {
 
-// The price is this quantile of the values of picks, followed by stochastic approximation (Robbins
-// and Monro 1951) of its logarithm, by this step a pick: it can fall by half in a dozen picks.
+// The price is this quantile of the values of picks. It follows them by a stochastic approximation
+// (Robbins and Monro 1951) of its logarithm, with this step per pick. With it, the price can halve
+// in a dozen picks.
 constexpr double kQuantile = 0.3;
 constexpr double kPriceStep = 0.1;
 constexpr double kLeastPrice = 1e-300;
-// The least price, as a share of the value of a pick: after a long time of plenty, when worthless
-// pages went out, the price would else take thousands of picks to come back.
+// The minimum price, as a share of the value of a pick. After a long time of plenty, when pages of
+// almost no value were picked, the price could otherwise take thousands of picks to recover.
 constexpr double kLeastShare = 1e-9;
-// Weight of a pick in the mean change rate.
+// Weight of one pick in the mean change rate.
 constexpr double kRateStep = 0.01;
-// h, in mean change rates.
+// h, as a multiple of the mean change rate.
 constexpr double kSpread = 3;
 
 }  // namespace
