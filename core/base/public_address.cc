@@ -54,7 +54,7 @@ bool IsPublicAddress(const IpAddress& address) {
   if (p[0] == 0x2001 && (p[1] < 0x0200 || p[1] == 0x0db8)) return false;
   if (p[0] == 0x3fff && p[1] < 0x1000) return false;
   if (p[0] == 0x2620 && p[1] == 0x004f && p[2] == 0x8000) return false;  // AS112
-  return p[0] != 0x2002;  // 6to4
+  return p[0] != 0x2002;                                                 // 6to4
 }
 
 }  // namespace freshet

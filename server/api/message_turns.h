@@ -32,7 +32,7 @@ class MessageTurns {
  public:
   // Messages up to this size are short. A short message of a unary call needs no turn, because
   // handling it costs no more than queueing it. Expensive methods are an exception
-  // (MethodRule::dear).
+  // (MethodRule::expensive).
   static constexpr size_t kShortBytes = size_t{4} << 10;
   // Messages from this size on are long.
   static constexpr size_t kLongBytes = size_t{256} << 10;

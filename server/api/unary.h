@@ -101,7 +101,7 @@ class UnaryReactor : public CallReactor {
   void Answer(grpc::Status status);
 
  protected:
-  [[nodiscard]] bool TakesTurn() const override { return rule_.dear; }
+  [[nodiscard]] bool TakesTurn() const override { return rule_.expensive; }
   void OnRequest(grpc::ByteBuffer* bytes) override;
   // Admits the caller and reads the request.
   [[nodiscard]] grpc::Status Receive(const grpc::ByteBuffer& bytes);

@@ -69,8 +69,9 @@ struct MethodRule {
   // other clients. Programs may make them all the time, so the log records only a few a minute for
   // each client and target.
   bool noted = false;
-  // Whether a call takes a thread for long, however short its request: clients take turns.
-  bool dear = false;
+  // Whether a call keeps a thread busy for long although its request is short. Such calls wait for
+  // the turns of their clients.
+  bool expensive = false;
 };
 
 // Finds the rule of a path; nullptr = none. Thread-safe.

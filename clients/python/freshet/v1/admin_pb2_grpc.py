@@ -6,14 +6,15 @@ from freshet.v1 import admin_pb2 as freshet_dot_v1_dot_admin__pb2
 
 
 class AdminServiceStub(object):
-    """Operates a server. The server stores the settings made here. They survive a restart and win over
-    the command line and configuration file, which give the values of a new database.
+    """Operates a server. The server stores the settings made here. They survive a restart, and override
+    the command line and the configuration file, which only give the values for a new database.
 
-    In a cluster with divisions any server takes these calls for all divisions: SetPolicy,
+    In a cluster with divisions, any server accepts these calls for all divisions: SetPolicy,
     SetPolitenessDefaults, Pause, Resume, RunEpoch, RegisterSource, UnregisterSource, SetCrawl and
-    DeleteCrawl. They return once all divisions have done it. If the server that is asked fails, no
-    other division does it. If another fails, the call fails with its error and names it; the others
-    have done it, and the same call again does the rest.
+    DeleteCrawl. They return when all divisions have applied the change. If the called server fails
+    to apply it, no other division applies it. If another division fails, the call fails with the
+    error of that division and names it. The other divisions have then applied the change, and
+    repeating the call completes it.
     """
 
     def __init__(self, channel):
@@ -170,20 +171,21 @@ class AdminServiceStub(object):
 
 
 class AdminServiceServicer(object):
-    """Operates a server. The server stores the settings made here. They survive a restart and win over
-    the command line and configuration file, which give the values of a new database.
+    """Operates a server. The server stores the settings made here. They survive a restart, and override
+    the command line and the configuration file, which only give the values for a new database.
 
-    In a cluster with divisions any server takes these calls for all divisions: SetPolicy,
+    In a cluster with divisions, any server accepts these calls for all divisions: SetPolicy,
     SetPolitenessDefaults, Pause, Resume, RunEpoch, RegisterSource, UnregisterSource, SetCrawl and
-    DeleteCrawl. They return once all divisions have done it. If the server that is asked fails, no
-    other division does it. If another fails, the call fails with its error and names it; the others
-    have done it, and the same call again does the rest.
+    DeleteCrawl. They return when all divisions have applied the change. If the called server fails
+    to apply it, no other division applies it. If another division fails, the call fails with the
+    error of that division and names it. The other divisions have then applied the change, and
+    repeating the call completes it.
     """
 
     def GetCrawlRate(self, request, context):
         """Returns the crawl rate.
 
-        Errors: UNAVAILABLE where another server of a cluster has the rate and cannot be reached.
+        Errors: UNAVAILABLE when another server of a cluster has the rate and cannot be reached.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -192,7 +194,7 @@ class AdminServiceServicer(object):
     def SetCrawlRate(self, request, context):
         """Sets the crawl rate, from the next assignment on.
 
-        Errors: INVALID_ARGUMENT when the rate is not set or out of range; UNAVAILABLE where another
+        Errors: INVALID_ARGUMENT when the rate is not set or out of range; UNAVAILABLE when another
         server of a cluster has the rate and cannot be reached.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -200,9 +202,9 @@ class AdminServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GetFleet(self, request, context):
-        """Shows which server serves each division of a cluster, and what it does at the moment. Any
-        server takes the call. The others have three seconds to answer, and those that do not answer
-        are named.
+        """Shows which server serves each division of a cluster, and the current state of that server. Any
+        server accepts the call. The other servers have three seconds to answer, and those that do not
+        answer are named.
 
         Errors: FAILED_PRECONDITION at a server without a cluster.
         """
@@ -213,11 +215,12 @@ class AdminServiceServicer(object):
     def DrainNode(self, request, context):
         """Ends the servers of the named node that serve divisions of a cluster, as a signal would, so
         that a standby of each takes over. A server ends only if it knows of a standby, and if all its
-        standbys are ready and on other nodes, since Kafka chooses one.
+        standbys are ready and on other nodes, because Kafka chooses which standby takes over.
 
-        Returns before they have ended; GetFleet shows when another server serves. Any server with
-        `cluster.address` takes the call. The others have three seconds to answer; servers that do not
-        answer are named, and may end all the same. Servers of that node that stand by go on.
+        Returns before the servers have ended; GetFleet shows when another server serves. Any server
+        with `cluster.address` accepts the call. The other servers have three seconds to answer.
+        Servers that do not answer are named, and might still end. Standbys on the node are not
+        affected.
 
         Errors: INVALID_ARGUMENT for an empty or malformed name; FAILED_PRECONDITION at a server
         without a cluster.
@@ -236,35 +239,35 @@ class AdminServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def SetPolicy(self, request, context):
-        """Changes the policy, and returns once it is in force: for a rate policy, planned, unless there
-        is no page or the crawl rate is zero. Until then the policy before decides; assignments do not
-        stop.
+        """Changes the policy, and returns when it is in force. A rate policy is in force when its plan is
+        made, unless there is no page or the crawl rate is zero. Until then the previous policy
+        decides, and assignments continue.
 
-        Errors: INVALID_ARGUMENT for an unknown name, and for greedy_ncis_d where signals.delay is 0;
+        Errors: INVALID_ARGUMENT for an unknown name, and for greedy_ncis_d if signals.delay is 0;
         FAILED_PRECONDITION for a rate policy while crawl ids have a share or a maximum of the rate;
-        ABORTED when another policy was set meanwhile; others say why the plan could not be made, after
-        which the policy stays pending and is planned again whenever a rate policy is.
+        ABORTED when another policy was set meanwhile. Other errors say why the plan could not be made.
+        The policy then stays pending, and is planned again whenever rate policies are planned.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetHost(self, request, context):
-        """Returns politeness and state of a host.
+        """Returns the politeness and state of a host.
 
         Errors: NOT_FOUND for a host that has neither a page nor a setting nor a rule; INVALID_ARGUMENT
         for a malformed host; PERMISSION_DENIED for a host outside of the limits of the identity;
-        RESOURCE_EXHAUSTED when 256 reads wait for the shard, or the client sends more items a second
-        than it may.
+        RESOURCE_EXHAUSTED when 256 reads wait for the shard, or when the client sends more items per
+        second than it may.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SetHostPoliteness(self, request, context):
-        """Changes the politeness of a host, which need not have pages yet. The new values hold from the
-        next assignment on. Pages that wait by an earlier interval follow within seconds, after a pass
-        over the pages of the shard.
+        """Changes the politeness of a host, which need not have pages yet. The new values apply from the
+        next assignment on. They apply to pages that already wait because of an earlier interval within
+        seconds, after a pass over the pages of the shard.
 
         Errors: INVALID_ARGUMENT for a malformed host, or a value out of range.
         """
@@ -273,7 +276,7 @@ class AdminServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GetPolitenessDefaults(self, request, context):
-        """Returns the politeness of hosts that have none of their own.
+        """Returns the politeness of hosts without specific settings.
 
         Errors: only those of every call.
         """
@@ -282,8 +285,9 @@ class AdminServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def SetPolitenessDefaults(self, request, context):
-        """Changes the politeness of hosts that have none of their own, also for waiting pages. When
-        min_page_interval changes, returns once all pages follow, which takes a pass over them.
+        """Changes the politeness of hosts without specific settings, including pages that already wait.
+        When min_page_interval changes, the call returns when it applies to all pages, which takes a
+        pass over them.
 
         Errors: INVALID_ARGUMENT for a value out of range.
         """
@@ -292,8 +296,8 @@ class AdminServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def Pause(self, request, context):
-        """Stops handing out assignments. Results, signals and page updates are still taken. Does nothing
-        when already paused.
+        """Stops handing out assignments. Results, signals and page updates are still accepted. Does
+        nothing when already paused.
 
         Errors: INVALID_ARGUMENT for a malformed or overlong reason.
         """
@@ -302,8 +306,8 @@ class AdminServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def Resume(self, request, context):
-        """Hands out assignments again; assignments missed in the pause are not made up for. Does nothing
-        when not paused.
+        """Hands out assignments again. Assignments missed during the pause are not made up for. Does
+        nothing when not paused.
 
         Errors: only those of every call.
         """
@@ -312,8 +316,8 @@ class AdminServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def RunEpoch(self, request, context):
-        """Re-estimates and re-plans all pages now, and returns when it is done. If an epoch is running,
-        waits for one that starts after the call.
+        """Re-estimates and re-plans all pages now, and returns when this epoch is done. If an epoch is
+        already running, waits for another one that starts after the call.
 
         Errors: UNAVAILABLE when the server stops meanwhile.
         """
@@ -322,22 +326,23 @@ class AdminServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def CreateCheckpoint(self, request, context):
-        """Makes a consistent copy of the store while the server goes on, by hard links where the file
-        system allows.
+        """Makes a consistent copy of the store while the server continues to serve. Uses hard links where
+        the file system allows.
 
         Errors: INVALID_ARGUMENT for a malformed name; ALREADY_EXISTS for a name that is taken;
-        RESOURCE_EXHAUSTED when 4 checkpoints and compactions are under way, or the disk has too little
-        space; UNAVAILABLE when the store cannot be copied.
+        RESOURCE_EXHAUSTED when 4 checkpoints and compactions are in progress, or the disk has too
+        little space; UNAVAILABLE when the store cannot be copied.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CompactStore(self, request, context):
-        """Rewrites the store without replaced and removed rows, while the server goes on. The store does
-        so by itself as it is written; after large deletions this gives the space back at once.
+        """Rewrites the store without replaced and removed rows, while the server continues to serve. The
+        store also does this gradually by itself. After large deletions this call frees the space at
+        once.
 
-        Errors: RESOURCE_EXHAUSTED when 4 checkpoints and compactions are under way, or the disk has
+        Errors: RESOURCE_EXHAUSTED when 4 checkpoints and compactions are in progress, or the disk has
         too little space; UNAVAILABLE when the store has failed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -359,17 +364,17 @@ class AdminServiceServicer(object):
         """Says how far each source of signals can be trusted, by burst class and by host.
 
         Errors: NOT_FOUND for a source that is not registered; INVALID_ARGUMENT for a malformed host,
-        or a limit over 1,000; RESOURCE_EXHAUSTED when too many lists and reports are under way.
+        or a limit over 1,000; RESOURCE_EXHAUSTED when too many lists and reports are in progress.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RegisterSource(self, request, context):
-        """Registers a source of signals. Does nothing when it is registered already.
+        """Registers a source of signals. Does nothing if it is already registered.
 
         Errors: INVALID_ARGUMENT for a malformed name; RESOURCE_EXHAUSTED when there have been 32
-        sources, those that were unregistered included, since stored pages refer to them; an
+        sources. This includes unregistered sources, because stored pages refer to them. An
         unregistered source can be registered again.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -377,8 +382,8 @@ class AdminServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def UnregisterSource(self, request, context):
-        """Refuses the signals of a source from now on, as those of an unknown one. Its earlier signals,
-        and the trust learned in it, stay.
+        """Refuses the signals of a source from now on, like those of an unknown source. Keeps its earlier
+        signals and the learned trust.
 
         Errors: NOT_FOUND for a source that is not registered.
         """
@@ -399,70 +404,71 @@ class AdminServiceServicer(object):
         """Lists the crawl ids that have pages or settings, by name.
 
         Errors: NOT_FOUND when the request names a crawl id that has neither pages nor settings;
-        INVALID_ARGUMENT for a malformed request; RESOURCE_EXHAUSTED when too many lists are under way;
-        UNAVAILABLE when the named crawl id was not found and a division did not answer.
+        INVALID_ARGUMENT for a malformed request; RESOURCE_EXHAUSTED when too many lists are in
+        progress; UNAVAILABLE when the named crawl id was not found and a division did not answer.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SetCrawl(self, request, context):
-        """Changes the settings of a crawl id, which need not have pages yet; it holds from the next
-        assignment on, and within seconds for pages whose limits changed.
+        """Changes the settings of a crawl id, which need not have pages yet. The change applies from the
+        next assignment on, and within seconds to pages whose limits changed.
 
         Errors: INVALID_ARGUMENT for a value out of range, and when the shares of all crawl ids would
         sum to more than 1; FAILED_PRECONDITION for a share or a maximum of the rate under a rate
-        policy, which plans the rates of all pages itself, for a frontier mode where the crawl-frontier
+        policy, which plans the rates of all pages itself, for a frontier mode if the crawl-frontier
         API is not served, and while the crawl id is being deleted; RESOURCE_EXHAUSTED when 63 crawl
-        ids have a share, a maximum of the rate or workers of their own, or 16 are in that frontier
-        mode.
+        ids have a share, a maximum of the rate or dedicated workers, or 16 are in the requested
+        frontier mode.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteCrawl(self, request, context):
-        """Removes all pages of a crawl id, and then its settings and counters. Returns once the deletion
-        is durable. Pages then go some at a time, also over restarts, while assignments go on. Until
-        the last page is gone, ListCrawls shows the crawl id as being deleted, the server may hand out
-        remaining pages, and upserts of its pages fail with FAILED_PRECONDITION. Does nothing when it
-        is being deleted already.
+        """Removes all pages of a crawl id, and then its settings and counters. Returns when the request
+        is durable. Pages are then removed gradually, even across restarts, while assignments continue.
+        Until the last page is removed, ListCrawls shows the crawl id as being deleted, the server may
+        hand out remaining pages, and upserts of its pages fail with FAILED_PRECONDITION. Does nothing
+        if the crawl id is already being deleted.
 
         Errors: INVALID_ARGUMENT when no crawl id is named; NOT_FOUND when it has neither pages nor
-        settings; RESOURCE_EXHAUSTED when too many lists are under way.
+        settings; RESOURCE_EXHAUSTED when too many lists are in progress.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ReportShadow(self, request, context):
-        """Says what a crawl id in shadow mode would gain by being scheduled. It compares how fresh the
-        crawls of its clients keep the pages with how fresh the same number of crawls could keep them.
-        In a fleet it looks at pages of the asked server's division. It reads pages and computes, which
-        takes seconds.
+        """Says what a crawl id in shadow mode would gain by being scheduled. The report compares how
+        fresh the crawls of its clients keep the pages with how fresh the same number of crawls could
+        keep them. In a fleet it covers only pages of the called server's division. The call takes
+        seconds, because it reads many pages.
 
         Errors: FAILED_PRECONDITION unless the crawl id is in shadow mode; INVALID_ARGUMENT for a
         malformed crawl id, or `limit` or `examples` out of range; RESOURCE_EXHAUSTED when too many
-        lists and reports are under way.
+        lists and reports are in progress.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListHosts(self, request, context):
-        """Lists hosts that have pages or settings, in no order. The list may or may not have hosts that
-        come or go between two calls.
+        """Lists hosts that have pages or settings, in no particular order. Hosts that are added or
+        removed between two calls may or may not be listed.
 
-        Errors: INVALID_ARGUMENT for `page_size` out of range, or a `page_token` that is not of this
-        server; RESOURCE_EXHAUSTED when too many lists are under way.
+        Errors: INVALID_ARGUMENT for `page_size` out of range, or a `page_token` that is not from this
+        server; RESOURCE_EXHAUSTED when too many lists are in progress.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteHost(self, request, context):
-        """Removes all pages of a host, in all crawl ids, and then its settings, as DeleteCrawl does. The
-        server remembers the host's last fetch and its block or pause until that is over.
+        """Removes all pages of a host, in all crawl ids, and then its settings, in the same way as
+        DeleteCrawl. The server remembers the host's last fetch, and its block or pause until that
+        ends.
 
         Errors: NOT_FOUND when the host has neither pages nor settings; INVALID_ARGUMENT for a
         malformed host.
@@ -472,7 +478,7 @@ class AdminServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GetLogLevels(self, request, context):
-        """Returns the least level that each module of the server logs.
+        """Returns the lowest level that each module of the server logs.
 
         Errors: only those of every call.
         """
@@ -491,7 +497,7 @@ class AdminServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ListAudit(self, request, context):
-        """Lists who has changed what, or was refused to, newest first. The file of the server has older
+        """Lists changes by callers, and refused attempts, newest first. The server's audit file has older
         entries.
 
         Errors: INVALID_ARGUMENT for a malformed time, or `limit` not 1 to 1,000.
@@ -656,14 +662,15 @@ def add_AdminServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class AdminService(object):
-    """Operates a server. The server stores the settings made here. They survive a restart and win over
-    the command line and configuration file, which give the values of a new database.
+    """Operates a server. The server stores the settings made here. They survive a restart, and override
+    the command line and the configuration file, which only give the values for a new database.
 
-    In a cluster with divisions any server takes these calls for all divisions: SetPolicy,
+    In a cluster with divisions, any server accepts these calls for all divisions: SetPolicy,
     SetPolitenessDefaults, Pause, Resume, RunEpoch, RegisterSource, UnregisterSource, SetCrawl and
-    DeleteCrawl. They return once all divisions have done it. If the server that is asked fails, no
-    other division does it. If another fails, the call fails with its error and names it; the others
-    have done it, and the same call again does the rest.
+    DeleteCrawl. They return when all divisions have applied the change. If the called server fails
+    to apply it, no other division applies it. If another division fails, the call fails with the
+    error of that division and names it. The other divisions have then applied the change, and
+    repeating the call completes it.
     """
 
     @staticmethod

@@ -6,7 +6,7 @@ from freshet.v1 import auth_pb2 as freshet_dot_v1_dot_auth__pb2
 
 
 class AuthServiceStub(object):
-    """Tells a client about itself.
+    """Tells a client its identity and rights.
     """
 
     def __init__(self, channel):
@@ -23,13 +23,13 @@ class AuthServiceStub(object):
 
 
 class AuthServiceServicer(object):
-    """Tells a client about itself.
+    """Tells a client its identity and rights.
     """
 
     def WhoAmI(self, request, context):
         """Returns the identity of the caller and what it may do.
 
-        Errors: UNAUTHENTICATED when nobody has the token or certificate of the call.
+        Errors: UNAUTHENTICATED when no identity has the token or certificate of the call.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -51,7 +51,7 @@ def add_AuthServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class AuthService(object):
-    """Tells a client about itself.
+    """Tells a client its identity and rights.
     """
 
     @staticmethod

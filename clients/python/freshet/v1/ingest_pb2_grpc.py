@@ -6,9 +6,9 @@ from freshet.v1 import ingest_pb2 as freshet_dot_v1_dot_ingest__pb2
 
 
 class IngestServiceStub(object):
-    """Streams of observations. Every request message gets one acknowledgement, in order, once its items
-    are durable; a client may send many messages ahead. A server that is behind stops reading, which
-    stops the client (flow control).
+    """Streams of observations. Every request message gets one acknowledgement, in order, when its items
+    are durable. A client may send many messages without waiting for acknowledgements. An overloaded
+    server stops reading, which stops the client (flow control).
     """
 
     def __init__(self, channel):
@@ -30,9 +30,9 @@ class IngestServiceStub(object):
 
 
 class IngestServiceServicer(object):
-    """Streams of observations. Every request message gets one acknowledgement, in order, once its items
-    are durable; a client may send many messages ahead. A server that is behind stops reading, which
-    stops the client (flow control).
+    """Streams of observations. Every request message gets one acknowledgement, in order, when its items
+    are durable. A client may send many messages without waiting for acknowledgements. An overloaded
+    server stops reading, which stops the client (flow control).
     """
 
     def ReportCrawls(self, request_iterator, context):
@@ -41,23 +41,23 @@ class IngestServiceServicer(object):
         Errors: in `BatchAck`, for an item or for a batch: INVALID_ARGUMENT for a malformed one;
         NOT_FOUND for an unknown page; UNKNOWN_LEASE for an unknown lease without a URL;
         PERMISSION_DENIED for a page outside of the limits of the identity; RESOURCE_EXHAUSTED when the
-        server is behind or its disk is full; UNAVAILABLE when its store has failed. RESOURCE_EXHAUSTED
-        ends the stream when too many streams are open.
+        server is overloaded or its disk is full; UNAVAILABLE when its store has failed.
+        RESOURCE_EXHAUSTED ends the stream when too many streams are open.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SignalChanges(self, request_iterator, context):
-        """Reports that pages may have changed. One request message is one poll of its source: how many
-        pages of a site it names tells the server how much each of its signals is worth, so what one
-        poll found belongs into one message.
+        """Reports that pages may have changed. One request message is one poll of its source. The number
+        of pages of a site in a message tells the server how much each of its signals is worth, so the
+        findings of one poll belong in one message.
 
         Errors: in `BatchAck`, for an item or for a batch: INVALID_ARGUMENT for a malformed one, or a
         `poll_size` of 0; NOT_FOUND for an unknown page; UNKNOWN_SOURCE for a source that is not
         registered; PERMISSION_DENIED for a page or source outside of the limits of the identity;
-        RESOURCE_EXHAUSTED when the server is behind or its disk is full; UNAVAILABLE when its store
-        has failed. RESOURCE_EXHAUSTED ends the stream when too many streams are open.
+        RESOURCE_EXHAUSTED when the server is overloaded or its disk is full; UNAVAILABLE when its
+        store has failed. RESOURCE_EXHAUSTED ends the stream when too many streams are open.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -84,9 +84,9 @@ def add_IngestServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class IngestService(object):
-    """Streams of observations. Every request message gets one acknowledgement, in order, once its items
-    are durable; a client may send many messages ahead. A server that is behind stops reading, which
-    stops the client (flow control).
+    """Streams of observations. Every request message gets one acknowledgement, in order, when its items
+    are durable. A client may send many messages without waiting for acknowledgements. An overloaded
+    server stops reading, which stops the client (flow control).
     """
 
     @staticmethod

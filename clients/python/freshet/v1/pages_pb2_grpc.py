@@ -6,7 +6,7 @@ from freshet.v1 import pages_pb2 as freshet_dot_v1_dot_pages__pb2
 
 
 class PagesServiceStub(object):
-    """Keeps the set of pages.
+    """Manages the set of pages.
     """
 
     def __init__(self, channel):
@@ -48,31 +48,31 @@ class PagesServiceStub(object):
 
 
 class PagesServiceServicer(object):
-    """Keeps the set of pages.
+    """Manages the set of pages.
     """
 
     def UpsertPages(self, request_iterator, context):
         """Adds pages or changes their settings. Every request message gets one acknowledgement, in order,
-        once its pages are durable.
+        when its pages are durable.
 
         Errors: in `BatchAck`, for an item or for a batch: INVALID_ARGUMENT for a malformed one;
         PERMISSION_DENIED for a page outside of the limits of the identity; FAILED_PRECONDITION while
         its crawl id or host is being deleted; RESOURCE_EXHAUSTED when the crawl id, the host or the
-        table of hosts is full (not retryable), when the server is behind or its disk is full;
-        UNAVAILABLE when its store has failed. RESOURCE_EXHAUSTED ends the stream when too many streams
-        are open.
+        table of hosts is full (not retryable), when the server is overloaded, or when its disk is
+        full; UNAVAILABLE when its store has failed. RESOURCE_EXHAUSTED ends the stream when too many
+        streams are open.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RemovePages(self, request, context):
-        """Removes pages and everything learned about them. A page that is not there is refused with
-        NOT_FOUND. Results of its open lease are refused from then on.
+        """Removes pages and everything learned about them. An unknown page is refused with NOT_FOUND.
+        Results of an open lease of a removed page are refused from then on.
 
         Errors: INVALID_ARGUMENT for no URL, more than 1,000 or a malformed crawl id; PERMISSION_DENIED
         for a crawl id outside of the limits of the identity; RESOURCE_EXHAUSTED when the client sends
-        more items a second than it may. In `ack`, for one page: NOT_FOUND, INVALID_ARGUMENT,
+        more items per second than it may. In `ack`, for one page: NOT_FOUND, INVALID_ARGUMENT,
         PERMISSION_DENIED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -84,7 +84,7 @@ class PagesServiceServicer(object):
 
         Errors: NOT_FOUND for an unknown page; INVALID_ARGUMENT for a malformed URL or crawl id;
         PERMISSION_DENIED for a page outside of the limits of the identity; RESOURCE_EXHAUSTED when 256
-        reads wait for the shard, or the client sends more items a second than it may.
+        reads wait for the shard, or when the client sends more items per second than it may.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -96,7 +96,7 @@ class PagesServiceServicer(object):
 
         Errors: INVALID_ARGUMENT for no URL, more than 1,000 or a malformed crawl id; PERMISSION_DENIED
         for a crawl id outside of the limits of the identity; RESOURCE_EXHAUSTED when the client sends
-        more items a second than it may. In `ack`, for one page: NOT_FOUND, INVALID_ARGUMENT,
+        more items per second than it may. In `ack`, for one page: NOT_FOUND, INVALID_ARGUMENT,
         PERMISSION_DENIED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -104,28 +104,29 @@ class PagesServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ListPages(self, request, context):
-        """Lists pages: those whose hosts share a slot together, in the order in which they were added.
-        Pages that exist during the whole call are listed exactly once; the others at most once.
+        """Lists pages. Pages whose hosts share a slot come together, in the order in which they were
+        added. Pages that exist during the whole call are listed exactly once, and other pages at most
+        once.
 
         Errors: INVALID_ARGUMENT for a malformed filter, a `limit` of 0 or a `page_token` that is not
-        of this server and filter; PERMISSION_DENIED for a filter outside of the limits of the
-        identity; RESOURCE_EXHAUSTED when too many lists are under way; CANCELLED when the client does
-        not read for `limits.list_write_timeout`; UNAVAILABLE when the list was cut off, after which
-        the last `next_page_token` goes on.
+        from this server and filter; PERMISSION_DENIED for a filter outside of the limits of the
+        identity; RESOURCE_EXHAUSTED when too many lists are in progress; CANCELLED when the client
+        does not read for `limits.list_write_timeout`; UNAVAILABLE when the list was cut off; the last
+        `next_page_token` continues it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ExportPages(self, request, context):
-        """Like ListPages, with everything stored about each page: for analysis, and for moving to another
-        store.
+        """Like ListPages, but with everything that is stored about each page, for analysis and for moving
+        to another store.
 
         Errors: INVALID_ARGUMENT for a malformed filter, a `limit` of 0 or a `page_token` that is not
-        of this server and filter; PERMISSION_DENIED for a filter outside of the limits of the
-        identity; RESOURCE_EXHAUSTED when too many lists are under way; CANCELLED when the client does
-        not read for `limits.list_write_timeout`; UNAVAILABLE when the list was cut off, after which
-        the last `next_page_token` goes on.
+        from this server and filter; PERMISSION_DENIED for a filter outside of the limits of the
+        identity; RESOURCE_EXHAUSTED when too many lists are in progress; CANCELLED when the client
+        does not read for `limits.list_write_timeout`; UNAVAILABLE when the list was cut off; the last
+        `next_page_token` continues it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -172,7 +173,7 @@ def add_PagesServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class PagesService(object):
-    """Keeps the set of pages.
+    """Manages the set of pages.
     """
 
     @staticmethod

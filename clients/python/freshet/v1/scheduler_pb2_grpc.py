@@ -8,9 +8,9 @@ from freshet.v1 import scheduler_pb2 as freshet_dot_v1_dot_scheduler__pb2
 class SchedulerServiceStub(object):
     """Gives pages to fetch workers.
 
-    Over any window of w >= 10 ms at most ceil(R w) + 1 assignments leave the server, R being the
-    crawl rate; while workers have credit and pages are eligible, at least floor(R w) - 1 do. Ticks
-    that found no credit or no page are not made up for.
+    Over any window of w >= 10 ms the server sends at most ceil(R w) + 1 assignments, where R is the
+    crawl rate. While workers have credit and pages are eligible, it sends at least floor(R w) - 1.
+    Ticks at which there was no credit or no page are not made up for.
     """
 
     def __init__(self, channel):
@@ -34,38 +34,37 @@ class SchedulerServiceStub(object):
 class SchedulerServiceServicer(object):
     """Gives pages to fetch workers.
 
-    Over any window of w >= 10 ms at most ceil(R w) + 1 assignments leave the server, R being the
-    crawl rate; while workers have credit and pages are eligible, at least floor(R w) - 1 do. Ticks
-    that found no credit or no page are not made up for.
+    Over any window of w >= 10 ms the server sends at most ceil(R w) + 1 assignments, where R is the
+    crawl rate. While workers have credit and pages are eligible, it sends at least floor(R w) - 1.
+    Ticks at which there was no credit or no page are not made up for.
     """
 
     def Crawl(self, request_iterator, context):
         """Connects one fetch worker. The worker says hello, grants credit, and receives assignments as
-        they are due; on the same stream it reports results and gives leases back. Each batch of
-        results or leases is acknowledged in order, each assignment uses one unit of credit. When the
-        stream ends, open leases stay valid until their deadline, so that a worker can reconnect and
-        report.
+        they become due. On the same stream it reports results and returns leases. Batches of results
+        or leases are acknowledged in order. Each assignment uses one unit of credit. When the stream
+        ends, open leases stay valid until their deadline, so that a worker can reconnect and report.
 
-        A worker that closes its side after its last message still gets what its credit allows; then
-        the stream ends with OK. If no page becomes due for 30 seconds (or as configured) it ends with
-        UNAVAILABLE and a message that says so.
+        A worker that closes its side after its last message still gets the assignments that its credit
+        allows. Then the stream ends with OK. If no page becomes due for 30 seconds (or as configured),
+        the stream ends with UNAVAILABLE and a message that says so.
 
         Errors: FAILED_PRECONDITION in a notice of kind REFUSED, when the first message is not `hello`,
         or when `hello` names crawl ids under a policy that plans the rates of all pages;
         INVALID_ARGUMENT in such a notice, for a malformed message; RESOURCE_EXHAUSTED in such a
-        notice, when 10,000 workers are there or no further crawl id can be taken alone;
-        RESOURCE_EXHAUSTED as the end of the stream, when too many streams are open; UNAVAILABLE as the
-        end of the stream, when the worker has closed its side and no page became due, or when the
-        server stops; PERMISSION_DENIED as the end of the stream, when the crawl ids that its identity
-        is limited to have changed.
+        notice, when 10,000 workers are connected or there is no place left for a further crawl id
+        (WorkerHello.crawl_ids); RESOURCE_EXHAUSTED as the end of the stream, when too many streams are
+        open; UNAVAILABLE as the end of the stream, when the worker has closed its side and no page
+        became due, or when the server stops; PERMISSION_DENIED as the end of the stream, when the
+        crawl ids that its identity is limited to have changed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Next(self, request, context):
-        """Takes up to `max_assignments` pages for a client without a stream, waiting a bounded time for
-        the first. Answers with an empty list when none became due in time. Results go to
+        """Takes up to `max_assignments` pages for a client without a stream. Waits a bounded time for the
+        first page, and returns an empty list if none became due in time. Results are reported with
         IngestService.ReportCrawls.
 
         When the disk is full or the store has failed, `grpc-retry-pushback-ms` in the trailing
@@ -73,9 +72,9 @@ class SchedulerServiceServicer(object):
 
         Errors: INVALID_ARGUMENT for `max_assignments`, `max_wait` or `lease_duration` out of range, or
         a malformed name; FAILED_PRECONDITION when `crawl_ids` are named under a policy that plans the
-        rates of all pages; RESOURCE_EXHAUSTED when 7,500 calls wait, when 10,000 workers are there,
-        when no further crawl id can be taken alone, or while the disk is full; UNAVAILABLE once the
-        store has failed.
+        rates of all pages; RESOURCE_EXHAUSTED when 7,500 calls wait, when 10,000 workers are
+        connected, when there is no place left for a further crawl id (WorkerHello.crawl_ids), or while
+        the disk is full; UNAVAILABLE when the store has failed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -104,9 +103,9 @@ def add_SchedulerServiceServicer_to_server(servicer, server):
 class SchedulerService(object):
     """Gives pages to fetch workers.
 
-    Over any window of w >= 10 ms at most ceil(R w) + 1 assignments leave the server, R being the
-    crawl rate; while workers have credit and pages are eligible, at least floor(R w) - 1 do. Ticks
-    that found no credit or no page are not made up for.
+    Over any window of w >= 10 ms the server sends at most ceil(R w) + 1 assignments, where R is the
+    crawl rate. While workers have credit and pages are eligible, it sends at least floor(R w) - 1.
+    Ticks at which there was no credit or no page are not made up for.
     """
 
     @staticmethod
