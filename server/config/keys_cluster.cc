@@ -51,7 +51,7 @@ ConfigKey PropertiesKey() {
     for (auto& [name, value] : shown) {
       const bool secret = name.find("password") != std::string::npos ||
                           name.find("secret") != std::string::npos || name.ends_with(".pem") ||
-                          name.ends_with(".jaas.config");
+                          name.ends_with(".jaas.config") || name == "sasl.oauthbearer.config";
       if (secret) value = "(hidden)";
     }
     return WriteTexts(shown);

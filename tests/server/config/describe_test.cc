@@ -86,6 +86,25 @@ frontier: {digest_keys: ["x y"]}
   EXPECT_EQ(again.config.host_rules, loaded.config.host_rules);
 }
 
+TEST(ConfigDescription, HidesSecretsOfKafka) {
+  LoadedConfig loaded;
+  LoadYaml(R"(
+cluster:
+  brokers: kafka.example:9092
+  properties:
+    sasl.username: freshet
+    sasl.password: swordfish
+    sasl.oauthbearer.client.secret: swordfish
+    sasl.oauthbearer.config: principal=swordfish
+    ssl.key.pem: swordfish
+)",
+           &loaded);
+  const std::string text = ConfigText(loaded);
+  EXPECT_THAT(text, HasSubstr("sasl.username: freshet"));
+  EXPECT_THAT(text, HasSubstr("sasl.oauthbearer.config: \"(hidden)\""));
+  EXPECT_EQ(text.find("swordfish"), std::string::npos) << text;
+}
+
 TEST(ConfigDescription, PrintsWhereValuesComeFrom) {
   LoadedConfig loaded = LoadConfig({}, {{"FRESHET_SHARDS", "3"}});
   const std::string text = ConfigText(loaded);
