@@ -237,7 +237,7 @@ bool AuditLog::Admit(Repeats<AuditEntry>& repeats, AuditEntry* entry, const std:
   // The thread may be waiting for an hour. It wakes up, and then waits only until the minute has
   // ended.
   wake_.NotifyAll();
-  if (*done) waiting_.push_back({.entry = {}, .done = std::move(*done)});
+  if (*done) counted_.push_back(std::move(*done));
   return false;
 }
 
@@ -275,10 +275,11 @@ AuditStats AuditLog::stats() const {
 void AuditLog::Run() {
   while (true) {
     std::vector<Waiting> entries;
+    std::vector<Done> counted;
     bool over = false;
     {
       const MutexLock lock(mutex_);
-      if (waiting_.empty() && !stopping_) {
+      if (waiting_.empty() && counted_.empty() && !stopping_) {
         wake_.WaitFor(mutex_, repeats_.empty() && changes_.empty()
                                   ? std::chrono::hours(1)
                                   : Repeats<AuditEntry>::kWindow.chrono());
@@ -287,8 +288,9 @@ void AuditLog::Run() {
       entries = Overdue(over);
       std::move(waiting_.begin(), waiting_.end(), std::back_inserter(entries));
       waiting_.clear();
+      counted.swap(counted_);
     }
-    Write(std::move(entries));
+    Write(std::move(entries), std::move(counted));
     if (over) return;
   }
 }
@@ -306,12 +308,9 @@ std::vector<AuditLog::Waiting> AuditLog::Overdue(bool all) {
   return entries;
 }
 
-void AuditLog::Write(std::vector<Waiting> entries) {
-  // An entry without an action is not written. It only carries `done`.
+void AuditLog::Write(std::vector<Waiting> entries, std::vector<Done> counted) {
   std::vector<std::string> lines;
-  for (const Waiting& waiting : entries) {
-    if (!waiting.entry.action.empty()) lines.push_back(AuditLine(waiting.entry));
-  }
+  for (const Waiting& waiting : entries) lines.push_back(AuditLine(waiting.entry));
   const Status status = lines.empty() ? absl::OkStatus() : file_->Write(Lines(lines));
   std::optional<std::string> said;
   {
@@ -332,6 +331,7 @@ void AuditLog::Write(std::vector<Waiting> entries) {
   for (const Waiting& waiting : entries) {
     if (waiting.done) waiting.done(status);
   }
+  for (const Done& done : counted) done(status);
 }
 
 }  // namespace freshet

@@ -108,7 +108,8 @@ class AuditLog {
   // Takes the entries that report left-out entries: for kinds whose minute has ended, or for all
   // kinds.
   [[nodiscard]] std::vector<Waiting> Overdue(bool all) FRESHET_REQUIRES(mutex_);
-  void Write(std::vector<Waiting> entries) FRESHET_EXCLUDES(mutex_);
+  // Writes the entries, and then calls `counted` with the outcome.
+  void Write(std::vector<Waiting> entries, std::vector<Done> counted) FRESHET_EXCLUDES(mutex_);
 
   const AuditOptions options_;
   Clock& clock_;
@@ -116,6 +117,9 @@ class AuditLog {
   mutable Mutex mutex_;
   Condition wake_;
   std::vector<Waiting> waiting_ FRESHET_GUARDED_BY(mutex_);
+  // Callbacks for entries that are only counted. They take no place of kMaxWaitingAudit: each
+  // belongs to an open call, and open calls are limited.
+  std::vector<Done> counted_ FRESHET_GUARDED_BY(mutex_);
   std::deque<AuditEntry> recent_ FRESHET_GUARDED_BY(mutex_);
   Repeats<AuditEntry> repeats_ FRESHET_GUARDED_BY(mutex_);
   // Separate from repeats_, because clients can invent kinds of changes.

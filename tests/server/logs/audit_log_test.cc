@@ -201,6 +201,30 @@ TEST_F(AuditLogTest, SaysOnceThatTooManyWait) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
 }
 
+// Calls that a client repeats used to take the places of changes.
+TEST_F(AuditLogTest, WhatIsOnlyCountedLeavesRoomForChanges) {
+  std::promise<void> writes;
+  std::promise<void> goes_on;
+  size_t counted = 0;
+  Status change = MakeStatus(absl::StatusCode::kUnknown, "not called");
+  {
+    const auto log = Open();
+    log->Append({.action = "first"}, [&](const Status&) {
+      writes.set_value();
+      goes_on.get_future().wait();
+    });
+    writes.get_future().wait();
+    for (size_t i = 0; i < 2 * kMaxWaitingAudit; ++i) {
+      log->AppendLimited({.action = "repeated"}, "kind",
+                         [&](const Status& status) { counted += status.ok() ? 1 : 0; });
+    }
+    log->Append({.action = "change"}, [&](const Status& status) { change = status; });
+    goes_on.set_value();
+  }
+  EXPECT_TRUE(change.ok()) << change;
+  EXPECT_EQ(counted, 2 * kMaxWaitingAudit);
+}
+
 TEST_F(AuditLogTest, SaysWhyItCannotBeWritten) {
   for (const std::string& path :
        {dir_ / "no/such/audit.jsonl", dir_.path(), std::string("/dev/null")}) {
