@@ -131,8 +131,9 @@ TEST_F(HttpPortTest, TakesNewConnectionsTogether) {
   gate_->set_value();
   for (RawClient& client : clients) EXPECT_EQ(client.ReadAnswer().status(), 200);
   port_->Stop();
-  ASSERT_GE(open_.size(), 5U);
-  EXPECT_GE(open_[4], 60U);
+  // The port took all of them between the first two requests of the busy connection.
+  ASSERT_GE(open_.size(), 2U);
+  EXPECT_GE(open_[1], 60U) << ::testing::PrintToString(open_);
 }
 
 // A new connection used to wait behind all earlier ones of all networks.
