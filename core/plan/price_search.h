@@ -43,9 +43,10 @@ enum class StopRule : uint8_t { kExact, kTrustLastStep };
 // exceed `budget` for large q. Uses Newton's method in q with a bracket, and the geometric mean of
 // the bracket if a step leaves it or three steps have not halved it. Preconditions: budget > 0,
 // guess > 0, both finite. `parallel` is the executor of sum; once it has given up, the search ends.
+// If S stays below the budget, or after `most_steps` steps, `high` is infinite.
 template <typename SumFunction>
-[[nodiscard]] PriceBracket FindPrice(double budget, double guess, const ParallelFor& parallel,
-                                     const SumFunction& sum, StopRule stop = StopRule::kExact) {
+[[nodiscard]] PriceBracket SearchPrice(double budget, double guess, const ParallelFor& parallel,
+                                       const SumFunction& sum, StopRule stop, int most_steps) {
   CHECK(budget > 0 && guess > 0, "budget {}, guess {}", budget, guess);
   constexpr double kTrustedError = 1e-7;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -55,7 +56,7 @@ template <typename SumFunction>
   double at_high = kInfinity;
   double q = guess;
   double width_then = kInfinity;
-  for (bracket.iterations = 1; bracket.iterations < 500; ++bracket.iterations) {
+  for (bracket.iterations = 1; bracket.iterations < most_steps; ++bracket.iterations) {
     const RateSum at = sum(q);
     if (parallel.given_up() || std::abs(at.rate - budget) <= kTolerance * budget) {
       bracket.low = bracket.high = q;
@@ -90,8 +91,16 @@ template <typename SumFunction>
     if (!(next > bracket.low && next < bracket.high) || std::isinf(next)) break;
     q = next;
   }
+  if (std::isfinite(bracket.high)) bracket.share_high = (budget - at_low) / (at_high - at_low);
+  return bracket;
+}
+
+// As SearchPrice. Precondition: S exceeds `budget` for large q.
+template <typename SumFunction>
+[[nodiscard]] PriceBracket FindPrice(double budget, double guess, const ParallelFor& parallel,
+                                     const SumFunction& sum, StopRule stop = StopRule::kExact) {
+  const PriceBracket bracket = SearchPrice(budget, guess, parallel, sum, stop, /*most_steps=*/500);
   CHECK(std::isfinite(bracket.high), "a rate of {} is never reached", budget);
-  bracket.share_high = (budget - at_low) / (at_high - at_low);
   return bracket;
 }
 
@@ -111,6 +120,7 @@ template <typename BoundFunction, typename PageFunction>
 [[nodiscard]] double GuessPrice(size_t pages, double budget, const ParallelFor& parallel,
                                 const BoundFunction& bound_of, const PageFunction& page) {
   constexpr size_t kSample = 1 << 16;
+  constexpr int kStepsOfSample = 60;
   size_t stride = 1;
   while (stride < kPlanChunk && pages / (2 * stride) >= kSample) stride *= 2;
   const auto bound = [&](size_t step) {
@@ -120,12 +130,13 @@ template <typename BoundFunction, typename PageFunction>
   if (stride > 1 && sample_bound > 0) {
     const size_t sampled = (pages + stride - 1) / stride;
     const double sample_budget = budget * static_cast<double>(sampled) / static_cast<double>(pages);
-    return FindPrice(sample_budget, sample_budget / sample_bound, parallel,
-                     [&](double q) {
-                       return SumPages(pages, stride, parallel,
-                                       [&](size_t i) { return page(i, q); });
-                     })
-        .q();
+    const auto sum = [&](double q) {
+      return SumPages(pages, stride, parallel, [&](size_t i) { return page(i, q); });
+    };
+    const PriceBracket bracket = SearchPrice(sample_budget, sample_budget / sample_bound, parallel,
+                                             sum, StopRule::kExact, kStepsOfSample);
+    // The rates of the sample's pages may be limited below its part of the budget.
+    if (std::isfinite(bracket.high)) return bracket.q();
   }
   const double whole_bound = stride > 1 ? bound(1) : sample_bound;
   if (parallel.given_up()) return budget;

@@ -309,6 +309,27 @@ TEST(Plans, RateAboveAllChangesSaturatesSignalsAndPollsTheRest) {
   }
 }
 
+// The search begins with a sample of many pages. A sample of pages with complete signals cannot use
+// more crawls than their changes, which used to end the process.
+TEST(Plans, ASampleThatCannotUseItsPartOfTheRateIsNoFault) {
+  constexpr size_t kPages = 140'000;
+  PlanColumns columns{std::vector<double>(kPages, 1), std::vector<double>(kPages, 0.01),
+                      std::vector<uint8_t>(kPages, 1)};
+  columns.complete[1] = 0;  // the sample has the pages with even numbers
+  const double rate = 0.01 * kPages + 1000;
+  for (const PlanMethod method : {PlanMethod::kLambdaCrawl, PlanMethod::kLambdaCrawlApprox}) {
+    const StatusOr<RatePlan> plan = MakePlan(method, columns.pages(), rate);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    EXPECT_NEAR(plan->used, rate, 1e-6 * rate);
+  }
+  // Without the polled page, the changes of the other half must use more than half of the rate.
+  columns.complete[1] = 1;
+  for (size_t i = 1; i < kPages; i += 2) columns.change_rate[i] = 0.02;
+  const StatusOr<RatePlan> plan = MakePlan(PlanMethod::kLcComplete, columns.pages(), 2000);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_NEAR(plan->used, 2000, 1e-6);
+}
+
 TEST(Plans, ChangelessPagesWithCompleteSignalsAreFree) {
   const PlanColumns columns{{1, 0, 1}, {0, 0, 2}, {1, 1, 1}};
   const StatusOr<RatePlan> plan = PlanLambdaCrawl(columns.pages(), 1);
