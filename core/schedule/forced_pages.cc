@@ -147,8 +147,12 @@ void ForcedPages::SetHostFree(HostId host, Instant free_at) {
 std::optional<PageId> ForcedPages::BestOf(Lot& lot, Instant at) {
   auto best = lot.its.index.Best(at);
   if (!best && !lot.had_turn.empty()) {
-    for (const GroupId domain : lot.had_turn) lot.its.index.SetGroupFree(domain, at);
-    lot.had_turn.clear();
+    const bool passes = lot.passed_over_at == at;
+    absl::erase_if(lot.had_turn, [&](GroupId domain) {
+      if (passes && lot.passed_over.contains(domain)) return false;
+      lot.its.index.SetGroupFree(domain, at);
+      return true;
+    });
     best = lot.its.index.Best(at);
   }
   if (!best) return std::nullopt;
@@ -194,6 +198,16 @@ void ForcedPages::TakeTurn(PageId page) {
   // Crawl ids that share a lot take no turns among themselves there, only domains do. So a pick
   // also ends the domain's turn in all shared lots.
   for (const auto& [owner, lot] : shared_) EndTurn(*lots_[lot], turn.domain);
+}
+
+void ForcedPages::PassOver(PageId page, Instant at) {
+  Lot& lot = In(page);
+  const GroupId domain = gate_.host(HostOf(page)).domain;
+  EndTurn(lot, domain);
+  if (lot.passed_over_at != at) lot.passed_over.clear();
+  lot.passed_over_at = at;
+  const auto number = lot.domains.find(domain);
+  if (number != lot.domains.end()) lot.passed_over.insert(number->second);
 }
 
 void ForcedPages::EndTurn(Lot& lot, GroupId domain) {

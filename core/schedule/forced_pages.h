@@ -65,8 +65,9 @@ class ForcedPages {
   [[nodiscard]] std::optional<ClassedPick> Best(Instant at, ClassSet among);
   // The turn that the page takes when it is picked.
   [[nodiscard]] ForcedTurn TurnOf(PageId page) const;
-  // Ends the turn of the page's domain in its lot, without taking a page.
-  void PassOver(PageId page) { EndTurn(In(page), gate_.host(HostOf(page)).domain); }
+  // Ends the turn of the page's domain in its lot, without taking a page. Best(at) picks no page of
+  // the domain in this lot, even if no other domain has a page.
+  void PassOver(PageId page, Instant at);
   // Counts the turn of the page, and ends the turn of its domain.
   void TakeTurn(PageId page);
 
@@ -83,6 +84,9 @@ class ForcedPages {
     bool over = false;                // the lot exceeds kMostLots; made for a crawl id with a class
     absl::flat_hash_map<GroupId, GroupId> domains;  // from a domain to its group number in this lot
     absl::flat_hash_set<GroupId> had_turn;          // groups of domains that had their turn
+    // The domains of PassOver at that instant, which are among these.
+    absl::flat_hash_set<GroupId> passed_over;
+    Instant passed_over_at;
   };
 
   // All crawl ids without a client share the client number 1.

@@ -15,7 +15,7 @@ constexpr size_t kBlockedOfPlan = 1024;
 constexpr size_t kBlockedOfForced = 256;
 constexpr size_t kFreed = 64;
 // After a pick has blocked this many hosts of a domain, another domain has its turn.
-constexpr size_t kBlockedOfDomain = 32;
+constexpr size_t kBlockedOfDomain = 8;
 
 }  // namespace
 
@@ -104,8 +104,9 @@ std::optional<ClassedPick> PickSource::BestForced(Instant at, ClassSet among) {
     if (GroupIsFree(host, at, *forced_)) {
       return ClassedPick{best->page, best->value, classed ? best->crawl_class : CrawlClass{0}};
     }
-    if (++of_domain[hosts_.host(host).domain] % kBlockedOfDomain == 0)
-      forced_->PassOver(best->page);
+    if (++of_domain[hosts_.host(host).domain] % kBlockedOfDomain == 0) {
+      forced_->PassOver(best->page, at);
+    }
   }
   return std::nullopt;
 }

@@ -306,6 +306,31 @@ TEST(ForcedPages, ForgetTheHostsOfAnEmptyLotInManySteps) {
   EXPECT_EQ(forced.hosts(), 0U);
 }
 
+// A pick used to go through hundreds of hosts of one busy domain, again and again.
+TEST(ForcedPages, ADomainThatIsPassedOverIsNotPickedAtThatInstant) {
+  HostGate gate{PolitenessDefaults(), nullptr, Duration::Seconds(300),
+                [](std::string_view host) { return GroupId(host.ends_with("a.test") ? 1 : 2); }};
+  ForcedPages forced(gate, nullptr);
+  uint32_t pages = 0;
+  const auto put = [&](const std::string& host) {
+    IndexEntry entry{.host = gate.Intern(host)};
+    entry.forced_at = entry.eligible_from = At(1);
+    forced.Put(PageId(pages), entry);
+    return PageId(pages++);
+  };
+  for (int i = 0; i < 10; ++i) (void)put(fmt::format("h{}.a.test", i));
+  std::optional<ClassedPick> first = forced.Best(At(2), kAllClasses);
+  ASSERT_TRUE(first);
+  forced.PassOver(first->page, At(2));
+  EXPECT_FALSE(forced.Best(At(2), kAllClasses));
+  const PageId other = put("b.test");
+  first = forced.Best(At(2), kAllClasses);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->page, other);
+  forced.Remove(other);
+  EXPECT_TRUE(forced.Best(At(3), kAllClasses)) << "the domain has its turn again";
+}
+
 TEST(ForcedShare, IsMetWithinOneTick) {
   for (const double share : {0.0, 0.1, 0.25, 0.5, 0.75, 1.0}) {
     ForcedShare forced(share);
