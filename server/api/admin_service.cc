@@ -385,7 +385,8 @@ class TrustReport : public std::enable_shared_from_this<TrustReport> {
   void Go() {
     if (shard_ == context_.router.shards().size()) return Answer();
     const bool asked = context_.router.shards()[shard_]->ReadMany(
-        [self = shared_from_this()](const ShardView& view) { self->Take(view); });
+        [self = shared_from_this()](const ShardView& view) { self->Take(view); },
+        call_.caller().claim().client);
     if (!asked) call_.Answer(StoppingStatus());
   }
 

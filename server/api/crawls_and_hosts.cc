@@ -72,7 +72,8 @@ bool GatherCrawls(const ServerContext& context, Call* call, CrawlRange range,
         }
         for (const CrawlRecord& crawl : context.crawls.All()) all[crawl.crawl_id];
         done(all);
-      });
+      },
+      call->caller().claim().client);
   return true;
 }
 
@@ -185,7 +186,8 @@ class HostLister : public std::enable_shared_from_this<HostLister> {
   void Go() {
     if (!IsOwn()) return Ask();
     const bool asked = context_.router.shards()[shard_]->ReadMany(
-        [self = shared_from_this()](const auto& view) { self->Take(view); });
+        [self = shared_from_this()](const auto& view) { self->Take(view); },
+        call_.caller().claim().client);
     if (!asked) call_.Answer(StoppingStatus());
   }
 

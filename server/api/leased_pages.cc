@@ -29,7 +29,7 @@ void CountHere(const ServerContext& context, const v1::CountLeasedPagesRequest& 
           const std::optional<CrawlStatus> crawl = view.state.crawls().StatusOf(crawl_id);
           if (crawl) *count += crawl->counters.out;
         },
-        [count, done = std::move(done)] { done(count->load()); });
+        [count, done = std::move(done)] { done(count->load()); }, kOfFrontier);
   }
   const auto count = [host = request.host(), done](const ShardView& view) {
     const StatusOr<HostStatus> status = view.state.hosts().Describe(host, view.now);

@@ -180,7 +180,7 @@ class Lister final : public ListStream {
             self->explanations_[i] = view.state.Explain(page, view.now);
           }
         },
-        [self] { self->WriteChunk(); });
+        [self] { self->WriteChunk(); }, ClientNumber(this->client()));
   }
 
   void WriteChunk() {

@@ -60,7 +60,7 @@ class ShadowReport : public std::enable_shared_from_this<ShadowReport> {
           const auto crawl = view.state.crawls().StatusOf(*self->query_.crawl_id);
           if (crawl) self->pages_of_shard_[shard] = crawl->counters.pages;
         },
-        [self = shared_from_this()] { self->GoOn(); });
+        [self = shared_from_this()] { self->GoOn(); }, call_.caller().claim().client);
   }
 
  private:
@@ -92,7 +92,7 @@ class ShadowReport : public std::enable_shared_from_this<ShadowReport> {
             self->explanations_[i] = view.state.Explain(page, view.now);
           }
         },
-        [self = shared_from_this()] { self->EndChunk(); });
+        [self = shared_from_this()] { self->EndChunk(); }, call_.caller().claim().client);
   }
 
   void EndChunk() {

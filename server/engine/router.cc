@@ -125,7 +125,7 @@ void Router::Return(ReturnLease event) {
 }
 
 void Router::QueryAll(std::function<void(size_t, const ShardView&)> query,
-                      std::function<void()> done) {
+                      std::function<void()> done, uint64_t client) {
   CHECK(query && done, "asks something, and tells somebody");
   struct Pending {
     Countdown left;
@@ -139,10 +139,11 @@ void Router::QueryAll(std::function<void(size_t, const ShardView&)> query,
   const std::shared_ptr<Pending> pending(new Pending{
       .left = Countdown(shards_.size() + 1), .query = std::move(query), .done = std::move(done)});
   for (size_t shard = 0; shard < shards_.size(); ++shard) {
-    const bool asked = shards_[shard]->ReadMany([pending, shard](const ShardView& view) {
+    const auto look = [pending, shard](const ShardView& view) {
       pending->query(shard, view);
       pending->Finish();
-    });
+    };
+    const bool asked = shards_[shard]->ReadMany(look, client);
     if (!asked) pending->Finish();
   }
   pending->Finish();

@@ -53,8 +53,9 @@ class Router {
 
   // Runs `query` on each shard's thread, and then `done` on the thread that finishes last. Skips
   // stopped shards. Each shard runs one of these queries a turn, after the events of the turn.
+  // `client`: the number of the client that asks; 0 = the server itself. Clients take turns.
   void QueryAll(std::function<void(size_t shard, const ShardView&)> query,
-                std::function<void()> done);
+                std::function<void()> done, uint64_t client);
 
  private:
   std::vector<Shard*> shards_;

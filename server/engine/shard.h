@@ -143,10 +143,10 @@ class Shard {
     mailbox_.Wake();
     return outcome;
   }
-  // Calls `query` after a turn, one query each turn. Returns false, without calling `query`, if the
-  // shard is stopped.
-  bool ReadMany(ShardQuery query) {
-    const PushOutcome outcome = reads_.PushMany(std::move(query));
+  // Calls `query` after a turn, one query each turn; clients take turns. Returns false, without
+  // calling `query`, if the shard is stopped.
+  bool ReadMany(ShardQuery query, uint64_t client) {
+    const PushOutcome outcome = reads_.PushMany(std::move(query), client);
     mailbox_.Wake();
     return outcome == PushOutcome::kTaken;
   }

@@ -33,9 +33,11 @@ class ShardReads {
   PushOutcome Push(ShardQuery query, uint64_t client) {
     return short_.Push(std::move(query), 1, Instant(), client);
   }
-  // Adds a query for a part of a list, which takes as long as many single queries. The caller must
-  // limit their number.
-  PushOutcome PushMany(ShardQuery query) { return long_.PushAlways(std::move(query)); }
+  // Adds a query for a part of a list, which takes as long as many single queries. Clients take
+  // turns. The caller must limit the number of queries.
+  PushOutcome PushMany(ShardQuery query, uint64_t client) {
+    return long_.PushAlways(std::move(query), client);
+  }
   // Refuses all further queries.
   void Close() {
     short_.Close();

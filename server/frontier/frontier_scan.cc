@@ -1,5 +1,6 @@
 #include "server/frontier/frontier_scan.h"
 
+#include <cstring>
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -13,8 +14,7 @@ constexpr size_t kQueuesAtATime = 256;
 // The most queues checked in one turn of the frontier. Queues without URLs take little time, but
 // there can be millions of them.
 constexpr size_t kLooksAtATime = 4096;
-// The costs, in URLs, of such a turn, and of finding the end of a queue in the store.
-constexpr size_t kWeighsLook = 16;
+// The cost, in URLs, of finding the end of a queue in the store.
 constexpr size_t kWeighsQueue = 4;
 
 std::string Lower(std::string_view text) {
@@ -53,8 +53,11 @@ Status FrontierScan::FindQueues() {
 
 bool FrontierScan::Fits(std::string_view url) const {
   if (filter_.empty()) return true;
-  if (!query_.ignore_case) return url.find(filter_) != std::string_view::npos;
-  return Lower(url).find(filter_) != std::string::npos;
+  // A search by string_view::find can take as long as both lengths multiplied.
+  const auto has = [this](std::string_view text) {
+    return memmem(text.data(), text.size(), filter_.data(), filter_.size()) != nullptr;
+  };
+  return query_.ignore_case ? has(Lower(url)) : has(url);
 }
 
 Status FrontierScan::Slice(size_t most, const std::function<bool(const Found&)>& visit) {
@@ -65,8 +68,8 @@ Status FrontierScan::Slice(size_t most, const std::function<bool(const Found&)>&
       over_ = found_all_;
       if (over_) break;
       RETURN_IF_ERROR(FindQueues());
-      seen += kWeighsLook;
-      continue;
+      // The look has waited for the frontier, perhaps for a commit. Others who scan are next.
+      break;
     }
     const Part& part = parts_.front();
     bool left_off = false;

@@ -39,7 +39,7 @@ TEST(ShardReads, OneTooManyIsRefused) {
   again.get_future().get();
   shards[0].Stop();
   EXPECT_EQ(shards[0].Read(never, kServer), PushOutcome::kClosed);
-  EXPECT_FALSE(shards[0].ReadMany(never));
+  EXPECT_FALSE(shards[0].ReadMany(never, kServer));
 }
 
 // A client with many reads used to have those of all others refused.
@@ -62,6 +62,25 @@ TEST(ShardReads, OfOneClientLeaveRoomAndTurnsToOthers) {
   EXPECT_EQ(std::count(order.begin(), order.begin() + 6, 3U), 3);
 }
 
+// The shard serves one part a turn, so a client with many lists delayed the lists of all others.
+TEST(ShardReads, PartsOfListsTakeTurnsByClient) {
+  TestShards shards(kOneShard);
+  std::promise<void> release;
+  shards.Hold(0, release);
+  std::vector<uint64_t> order;  // shard's thread only
+  const auto list = [&](uint64_t client) {
+    return shards[0].ReadMany([&order, client](const ShardView&) { order.push_back(client); },
+                              client);
+  };
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(list(1));
+  EXPECT_TRUE(list(3));
+  release.set_value();
+  shards[0].Stop();
+  ASSERT_EQ(order.size(), 21U);
+  // The turn under Hold() may have served one part.
+  EXPECT_LE(std::find(order.begin(), order.end(), 3U) - order.begin(), 2);
+}
+
 // An event behind any number of reads waits for those of one turn only.
 TEST(ShardReads, DoNotHoldUpEvents) {
   TestShards shards(kOneShard);
@@ -71,7 +90,7 @@ TEST(ShardReads, DoNotHoldUpEvents) {
   std::atomic<size_t> parts{0};
   for (size_t i = 0; i < limits::kMaxWaitingReads; ++i) {
     EXPECT_EQ(shards[0].Read([&](const ShardView&) { ++served; }, kServer), PushOutcome::kTaken);
-    EXPECT_TRUE(shards[0].ReadMany([&](const ShardView&) { ++parts; }));
+    EXPECT_TRUE(shards[0].ReadMany([&](const ShardView&) { ++parts; }, kServer));
   }
   std::promise<void> answered;
   shards[0].SubmitAlways({.events = {shards.PageOf(0, "a")},
