@@ -16,6 +16,9 @@ namespace {
 constexpr Duration kPatience = Duration::Seconds(2);
 // The pause after a failed attempt to correct times that a clock that ran ahead has left behind.
 constexpr Duration kMendPause = Duration::Seconds(10);
+// While there are queues without URLs, this many queues are looked at after each such pause.
+constexpr size_t kSweptAtOnce = 2048;
+constexpr Duration kSweepPause = Duration::Seconds(1);
 // The longest sleep of the idle thread.
 constexpr Duration kLongestWait = Duration::Seconds(60);
 // The highest cost of one part of a put. A client may put more URLs at once than one commit takes.
@@ -188,6 +191,7 @@ void Frontier::Loop() {
     }
     if (state_.mend().ahead() > 0)
       wait = std::min(wait, Duration::Seconds(now < mend_from_ ? 1 : 0));
+    if (HasEmptyQueues()) wait = std::min(wait, std::max(sweep_from_ - now, Duration()));
     if (tends_) wait = Duration();
     if (mailbox_.empty() && wait > Duration()) mailbox_.Wait(wait);
     const bool closed = mailbox_.closed();
@@ -214,6 +218,7 @@ void Frontier::Turn(std::vector<Op> ops) {
     if (!Settle().ok()) expire_from_ = NowSeconds() + 1;
   }
   Mend();
+  Sweep();
   if (ops.empty()) return Publish();
   // Reads run before any change is staged, so they see only durable state and do not fail with the
   // commit.
@@ -242,6 +247,21 @@ void Frontier::Mend() {
                status.ToString());
   }
   if (!status.ok() || !Settle().ok()) mend_from_ = clock_.Now() + kMendPause;
+}
+
+bool Frontier::HasEmptyQueues() const {
+  const FrontierCounts& counts = state_.table().counts();
+  return counts.kept_queues > counts.queues;
+}
+
+void Frontier::Sweep() {
+  const Instant now = clock_.Now();
+  // A clock that is set back must not stop this.
+  const bool rests = now < sweep_from_ && sweep_from_ <= now + kSweepPause;
+  if (!HasEmptyQueues() || rests) return;
+  sweep_from_ = now + kSweepPause;
+  state_.mend().Sweep(kSweptAtOnce);
+  (void)Settle();
 }
 
 void Frontier::Tend() {

@@ -128,6 +128,10 @@ class Frontier {
   void Turn(std::vector<Op> ops);
   // Corrects some of the times that a clock that ran ahead has left behind, if there are any.
   void Mend();
+  // Removes some of the queues that no longer have anything, once a second.
+  void Sweep();
+  // Returns true if there are queues without URLs.
+  [[nodiscard]] bool HasEmptyQueues() const;
   // Does a part of the background work that takes several turns.
   void Tend();
   void ServePulls(std::vector<Op>& ops, std::vector<Answer>* answers);
@@ -151,6 +155,7 @@ class Frontier {
   // Frontier's thread only.
   uint64_t expire_from_ = 0;
   Instant mend_from_;   // frontier's thread only
+  Instant sweep_from_;  // frontier's thread only
   bool tends_ = false;  // frontier's thread only: background work is left
   mutable Mutex mutex_;
   FrontierStatus status_ FRESHET_GUARDED_BY(mutex_);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "core/schedule/clock_ahead.h"
 #include "server/frontier/frontier_stage.h"
@@ -121,6 +122,28 @@ Status FrontierMend::MendDue(FrontierQueue& queue, std::span<const FrontierDue> 
   }
   stage_.table->File(queue, stage_.now);
   return absl::OkStatus();
+}
+
+void FrontierMend::Sweep(size_t most) {
+  const auto& crawls = stage_.table->crawls();
+  std::vector<FrontierQueueId> looked;
+  auto crawl = crawls.lower_bound(swept_crawl_);
+  while (crawl != crawls.end() && looked.size() < most) {
+    if (crawl->first != swept_crawl_) swept_key_.clear();
+    swept_crawl_ = crawl->first;
+    const auto& queues = crawl->second->queues;
+    auto queue = queues.upper_bound(swept_key_);
+    for (; queue != queues.end() && looked.size() < most; ++queue) {
+      swept_key_ = queue->first;
+      looked.push_back(queue->second->id);
+    }
+    if (queue == queues.end()) ++crawl;
+  }
+  if (crawl == crawls.end()) swept_crawl_ = 0;
+  for (const FrontierQueueId id : looked) {
+    FrontierQueue& queue = *stage_.table->Find(id);
+    if (stage_.IsOver(queue)) stage_.RemoveEmpty(queue);
+  }
 }
 
 }  // namespace freshet

@@ -1,5 +1,5 @@
 // Corrects times in the frontier's store that come from a clock that ran ahead and was then set
-// back.
+// back. Removes queues that have nothing any more.
 #ifndef FRESHET_SERVER_FRONTIER_FRONTIER_MEND_H_
 #define FRESHET_SERVER_FRONTIER_FRONTIER_MEND_H_
 
@@ -33,7 +33,10 @@ class FrontierMend {
   // Stages corrections until it has visited `most` queues and URLs. A URL that was put without a
   // date and is due later than now becomes due now. Precondition: nothing else is staged.
   [[nodiscard]] Status Mend(size_t most);
-  // Keep makes the progress since the last Keep permanent. Undo reverts it.
+  // Looks at the next `most` queues, and stages the removal of those that have neither URLs nor
+  // settings any more: the end of a block changes nothing by itself.
+  void Sweep(size_t most);
+  // Keep makes the progress of Mend since the last Keep permanent. Undo reverts it.
   void Keep();
   void Undo() { place_ = kept_place_; }
 
@@ -55,6 +58,10 @@ class FrontierMend {
   absl::flat_hash_set<FrontierQueueId> queues_;  // queues that were ahead at the load
   Place place_;
   Place kept_place_;
+  // The last queue that Sweep has looked at: its crawl id and its key. An empty key = none of the
+  // crawl id.
+  uint32_t swept_crawl_ = 0;
+  std::string swept_key_;
 };
 
 }  // namespace freshet

@@ -19,10 +19,14 @@ void FrontierStage::Touch(FrontierQueue& queue) {
   changed.push_back(queue.id);
 }
 
-void FrontierStage::Settle(FrontierQueue& queue) {
+bool FrontierStage::IsOver(const FrontierQueue& queue) const {
   const FrontierQueueRecord& record = queue.record;
   const bool terms = record.longest_delay() || record.limit > 0 || record.block_end() >= now;
-  if (!queue.has_urls() && !terms) return RemoveEmpty(queue);
+  return !queue.has_urls() && !terms;
+}
+
+void FrontierStage::Settle(FrontierQueue& queue) {
+  if (IsOver(queue)) return RemoveEmpty(queue);
   Touch(queue);
   table->File(queue, now);
 }

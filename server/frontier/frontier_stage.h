@@ -26,6 +26,8 @@ struct FrontierStage {
 
   // Marks the queue as changed, so that the next commit writes its record.
   void Touch(FrontierQueue& queue);
+  // Returns true if the queue has neither URLs nor settings.
+  [[nodiscard]] bool IsOver(const FrontierQueue& queue) const;
   // Removes a queue that has neither URLs nor settings. Marks any other queue as changed, and files
   // it.
   void Settle(FrontierQueue& queue);

@@ -483,6 +483,43 @@ TEST_F(FrontierStateTest, QueuesOfAnothersCrawlIdsAreNotDelayedForLong) {
   EXPECT_EQ(delay({.client = 2, .admin = true}), limits::kMaxFrontierDelaySeconds);
 }
 
+// Queues that only had a block used to stay for ever, and to belong to nobody after a restart.
+TEST_F(FrontierStateTest, QueuesAreSweptOnceTheirBlocksAreOver) {
+  for (int i = 0; i < 20; ++i) {
+    const std::string crawl = "c" + std::to_string(i % 5);
+    ASSERT_TRUE(state_
+                    ->BlockUntil(crawl, std::to_string(i), now_ + 5 + (i == 0 ? 100 : 0),
+                                 {.client = 1}, SetBy::kClient)
+                    .ok());
+  }
+  ASSERT_TRUE(state_->SetDelay("c1", "slow", 5, {.client = 1}).ok());
+  const FrontierPut put = {.crawl = "c2", .key = "k", .url = "u", .claim = {.client = 1}};
+  EXPECT_EQ(state_->Put({&put, 1}).front(), FrontierOutcome::kOk);
+  Commit();
+  const auto sweep = [this] {
+    for (int i = 0; i < 10; ++i) {
+      state_->mend().Sweep(3);
+      Commit();
+    }
+  };
+  sweep();
+  EXPECT_EQ(state_->table().counts().kept_queues, 22U);
+  Pass(6);
+  // What is not committed is not gone.
+  state_->mend().Sweep(100);
+  state_->Discard();
+  EXPECT_EQ(state_->table().counts().kept_queues, 22U);
+  Load();
+  sweep();
+  EXPECT_EQ(state_->table().counts().kept_queues, 3U);
+  EXPECT_THAT(state_->table().crawls(), SizeIs(3));
+  Load();
+  EXPECT_EQ(state_->table().counts().kept_queues, 3U);
+  Pass(100);
+  sweep();
+  EXPECT_EQ(state_->table().counts().kept_queues, 2U);
+}
+
 // --- Settings of operators
 
 TEST_F(FrontierStateTest, OtherClientsOnlyAddToWhatAnOperatorHasSet) {
