@@ -91,6 +91,20 @@ TEST(ImportTest, SendsSettingsCrawlsSignalsAndRechecks) {
   EXPECT_EQ(server.pages.rechecks[0].urls(0), "https://a.test/1");
 }
 
+// A line that repeats an entry of pending signals made millions of signals.
+TEST(ImportTest, SendsFewSignalsOfASourceHoweverOftenItIsListed) {
+  FakeServer server;
+  std::string line =
+      R"({"page":{"url":"https://a.test/1","last_crawl_time":"2023-11-13T22:13:20Z",)"
+      R"("pending_signals":[)";
+  for (int i = 0; i < 50; ++i) {
+    line += R"({"source":"cdn","burst_class":"BURST_CLASS_3_TO_9","signals":30},)";
+  }
+  line.back() = ']';
+  const Outcome run = server.Run({"import"}, line + "}}\n");
+  EXPECT_THAT(run.out, HasSubstr("and 100 signals"));
+}
+
 TEST(ImportTest, CutsALongNameOfWhatIsRefused) {
   FakeServer server;
   server.pages.upserts.judge = [](const v1::UpsertPagesRequest&, v1::BatchAck* ack) {

@@ -370,6 +370,23 @@ TEST_F(RecordsTest, ALineMakesNoMoreFailuresThanTheServerCounts) {
               ElementsAre(HasSubstr("consecutive_errors: 4294967040 of 4294967295")));
 }
 
+// A line of a few kilobytes, once inflated, took gigabytes: each crawl is sent with the URL.
+TEST_F(RecordsTest, ALineMakesNoMoreCrawlsThanTheServerKeeps) {
+  std::string line = R"({"page":{"url":"https://a.test/","lastCrawlTime":"2026-01-02T00:00:00Z"},)"
+                     R"("observations":[)";
+  for (int i = 0; i < 1000; ++i) line += R"({"fetchTime":"2026-01-01T00:00:00Z"},)";
+  line.back() = ']';
+  const Read read = ReadText(line + "}\n");
+  EXPECT_THAT(read.errors, IsEmpty());
+  ASSERT_THAT(read.pages, SizeIs(1));
+  EXPECT_THAT(read.pages[0].results, SizeIs(24));
+  EXPECT_THAT(LeftOut(read), ElementsAre(HasSubstr("observations: 976 of 1000")));
+  const std::string longest = "https://a.test/" + std::string(8192 - 15, 'x');
+  EXPECT_THAT(ReadText(R"({"page":{"url":")" + longest + "\"}}\n").errors, IsEmpty());
+  EXPECT_THAT(ReadText(R"({"page":{"url":")" + longest + "x\"}}\n").errors,
+              ElementsAre(HasSubstr("page.url: is longer than 8192 bytes")));
+}
+
 // The sum of one line's dates ended the command, and nothing of the file was imported.
 TEST_F(RecordsTest, DatesMayBeTheFirstAndTheLast) {
   const Read read = ReadText(

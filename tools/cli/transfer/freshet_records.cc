@@ -167,6 +167,11 @@ class FreshetJson : public LineRecords {
     const absl::Status read = Read(line, &page->left_out);
     if (!read.ok()) return read;
     if (record_.page().url().empty()) return absl::InvalidArgumentError("page.url: missing");
+    // Each crawl is sent with the URL.
+    if (record_.page().url().size() > kMostUrlBytes) {
+      return absl::InvalidArgumentError(
+          fmt::format("page.url: is longer than {} bytes", kMostUrlBytes));
+    }
     page->page = SettingsOf(record_.page(), &page->left_out);
     Crawls::CheckStatus(record_.page(), &page->left_out);
     page->whole = true;
@@ -185,14 +190,17 @@ class FreshetJson : public LineRecords {
     const bool any = !record_.observations().empty();
     page->history_left_out = any && options_.history && HasSignals(record_);
     if (any && options_.history && !page->history_left_out) {
-      const v1::Observation& first = record_.observations(0);
+      const int all = record_.observations_size();
+      const int begin = std::max(0, all - kMostObservations);
+      if (begin > 0) page->left_out.push_back(fmt::format("observations: {} of {}", begin, all));
+      const v1::Observation& first = record_.observations(begin);
       // The crawl with which the first one was compared.
       if (first.has_elapsed()) {
         crawls.Add(Later(first.fetch_time(), -first.elapsed().seconds(), -first.elapsed().nanos()),
                    true);
       }
-      for (const v1::Observation& x : record_.observations()) {
-        crawls.Add(x.fetch_time(), x.changed());
+      for (int i = begin; i < all; ++i) {
+        crawls.Add(record_.observations(i).fetch_time(), record_.observations(i).changed());
       }
     }
     crawls.Conclude();

@@ -2,6 +2,7 @@
 #ifndef FRESHET_TOOLS_CLI_TRANSFER_IMPORTED_PAGE_H_
 #define FRESHET_TOOLS_CLI_TRANSFER_IMPORTED_PAGE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -45,6 +46,10 @@ struct ImportOptions {
 
 // Most consecutive failures that the server counts for a page.
 inline constexpr uint32_t kMaxFailures = 255;
+// The maximum number of observations that the server keeps for a page.
+inline constexpr int kMostObservations = 24;
+// The maximum length of a URL that any server accepts.
+inline constexpr size_t kMostUrlBytes = 8192;
 // Seconds between consecutive failures of a page: their real times are unknown, but must differ.
 inline constexpr int64_t kFailureSeconds = 1;
 

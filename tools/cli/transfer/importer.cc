@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <thread>
 #include <utility>
 
@@ -199,9 +200,11 @@ grpc::Status Importer::SendSignals(const Pages& pages) {
             });
       }
       AddSources(pages[i]);
+      std::map<std::string, uint32_t> of_source;
       for (const v1::PendingSignals& pending : pages[i].signals) {
         if (pending.burst_class() != burst) continue;
-        for (uint32_t k = 0; k < std::min(pending.signals(), kMaxSignalsOfAKind); ++k) {
+        uint32_t& k = of_source[pending.source()];
+        for (uint32_t left = pending.signals(); left > 0 && k < kMaxSignalsOfAKind; --left, ++k) {
           if (batch.Full()) sent = signals_->Send(batch, prototype);
           v1::ChangeSignal& signal = *batch.request.add_signals();
           signal.set_url(pages[i].page.url());
