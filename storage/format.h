@@ -17,8 +17,8 @@ inline constexpr uint32_t kFormatVersion = 5;
 // The oldest format of log rows that this program reads.
 inline constexpr uint32_t kOldestLogFormat = 3;
 
-// The most bytes that key and value of one row may have. A log accepts a million bytes, including
-// its overhead.
+// The maximum total size in bytes of the key and value of one row. A log accepts a million bytes,
+// including its overhead.
 inline constexpr size_t kMaxRowBytes = 900'000;
 
 // Version byte of each value, in its first byte.

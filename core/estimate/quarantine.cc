@@ -20,7 +20,7 @@ constexpr double kWalk = 0.02;
 constexpr double kSpread = 1;
 constexpr double kWorse = 2;
 constexpr double kSuspicion = 12;
-// The most that one crawl adds to the suspicion. An interval with many signals is still only one
+// The maximum that one crawl adds to the suspicion. An interval with many signals is still only one
 // outcome.
 constexpr double kMostPerCrawl = 1.6;
 constexpr double kLongestStep = 1;

@@ -1,4 +1,5 @@
-// Lines stored by column, for the passes of LineKernels, and tiers of lines.
+// Bounds of page values as straight lines in time, stored by column for the passes of LineKernels.
+// A tier holds copies of some of the lines.
 #ifndef FRESHET_CORE_INDEX_BAND_LINES_H_
 #define FRESHET_CORE_INDEX_BAND_LINES_H_
 
@@ -13,10 +14,10 @@
 
 namespace freshet {
 
-// An upper bound of the value of the page in `slot`: base + slope (t - origin) until it expires.
-// The origin is that of the band, the same for all lines, so a line needs only two numbers. The
-// origin moves forward from time to time, because a base far from it would lose digits. Slopes are
-// not negative, because values never fall. Times are seconds on the clock of the index.
+// An upper bound of the value of the page in `slot`. Until the time `expires`, the value at the
+// time t is at most base + slope (t - origin). All lines of a band have the same origin. The origin
+// moves forward from time to time, because a base far from it would lose digits. Slopes are not
+// negative, because values never fall. Times are seconds on the clock of the index.
 // Value type, thread-compatible.
 struct BandLine {
   double base = 0;
@@ -25,8 +26,9 @@ struct BandLine {
   uint32_t slot = 0;
 };
 
-// One number of each line. The column begins at a cache line, so every eighth number does too. An
-// access across two cache lines takes two accesses, and one across two memory pages is far slower.
+// One number of each line. The column begins at the start of a cache line (64 bytes), so no group
+// of eight numbers crosses a cache line. An access that crosses one counts twice, and an access
+// across two memory pages is far slower.
 using LineColumn = std::vector<double, boost::alignment::aligned_allocator<double, 64>>;
 
 // Lines stored by column, because a pass reads two numbers of each line, and eight numbers fit into
@@ -65,15 +67,16 @@ struct BandLines {
   [[nodiscard]] double At(size_t i, double since) const { return base[i] + slope[i] * since; }
 };
 
-// Copies of the lines that can reach `level` before `end`, stored together. Until `end`, pages
-// outside the tier are worth less than `level`, which is all that a pick needs to know. Every level
-// is correct; its distance below the price decides how many lines the tier has.
+// Copies of the lines that can reach the value `level` before the time `end`, stored together. A
+// pick before `end` need not look at other pages, because they are worth less than `level`. The
+// level can be any value. It is set somewhat below the price, and the distance decides how many
+// lines the tier has.
 // Value type, thread-compatible.
 struct BandTier : BandLines {
   explicit BandTier(uint32_t number) : id(number) {}
   uint32_t id;  // index of this tier in the places of a slot
   double level = 0;
-  Instant since;  // when the tier was filled
+  Instant since;  // when the tier was last filled
   double end = 0;
   double gap = 0;  // level = (1 - gap) price
 };

@@ -17,26 +17,26 @@
 
 namespace freshet {
 
-// The caller stores the queue and the place of each member. A page that fits behind the last page
-// of no queue stays alone. This is correct, too: a bound can have several queues or none. Takes 4
-// bytes a page. Owner thread only.
+// A page is appended to a queue if it comes after the last page of that queue; otherwise it waits
+// outside of the queues. A bound can have several queues or none. The caller stores the queue and
+// the place of each page in it. Takes 4 bytes a page. Owner thread only.
 class WaitingQueues {
  public:
   static constexpr uint32_t kNone = ~uint32_t{0};
   // Queue numbers are below this.
   static constexpr uint32_t kQueues = 0xffff - 2;
 
-  // Where a page can wait under a bound. Value type, thread-compatible.
+  // The queue for a page, if there is one. Value type, thread-compatible.
   struct Fit {
     uint32_t queue = kNone;  // the page fits behind the last page of this queue
-    bool pair = false;  // otherwise: it fits in a new queue behind `alone`, a page given to Note
+    bool pair = false;  // otherwise: it can follow `alone`, a page given to Note, in a new queue
     PageId alone;
   };
   // `turn`: see WaitingTurns. The pages of a queue are ordered by turn, then by id.
   [[nodiscard]] Fit FitFor(double bound, int64_t turn, PageId page) const;
   // Appends the page and returns its place. Precondition: it fits.
   uint32_t Append(uint32_t queue, int64_t turn, PageId page);
-  // Notes that a page waits alone, so that later pages can queue behind it.
+  // Notes that a page waits outside of the queues, so that later pages can queue behind it.
   void Note(double bound, int64_t turn, PageId page);
   // Makes a queue with one page, Fit::alone. kNone = there are too many queues.
   uint32_t Make(double bound, PageId first);
@@ -55,7 +55,7 @@ class WaitingQueues {
   void Drop(uint32_t queue, uint32_t place, const Placed& placed);
 
  private:
-  // Takes the place of a page that left from the middle of a queue.
+  // Marks the place of a page that was removed from the middle of a queue.
   static constexpr PageId kGone = PageId(~uint32_t{0});
   // A longer run of pages is split into several queues, which bounds the work on one queue.
   static constexpr size_t kLongest = 4096;
@@ -70,7 +70,7 @@ class WaitingQueues {
     double bound = 0;
     int64_t turn = 0;
     PageId page = kGone;
-    uint32_t queue = kNone;  // kNone = the page waits alone
+    uint32_t queue = kNone;  // kNone = the page is in no queue
   };
   [[nodiscard]] static size_t PlaceOf(double bound) {
     return std::bit_cast<uint64_t>(bound) * 0x9E3779B97F4A7C15u >> 56;

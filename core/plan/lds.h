@@ -10,16 +10,19 @@
 
 namespace freshet {
 
-// Maximises sum_i mu/Delta rho (1 - e^(-Delta/rho)) subject to sum rho = R, rho >= 0. Signals are
-// not used: pages with complete signals are polled, too.
+// Maximises sum_i mu/Delta rho (1 - e^(-Delta/rho)) subject to sum rho = R, rho >= 0, where mu is
+// the importance of a page, Delta its change rate, rho its crawl rate, and R is `crawl_rate`.
+// Signals are not used: pages with complete signals are polled, too.
 //
-// Optimality: mu/Delta P(2, Delta/rho) = Lambda if rho > 0, and mu/Delta <= Lambda if rho = 0
-// (P(2, x) = 1 - (1 + x) e^-x, core/plan/equal_intervals). Given Lambda, every page is solved
-// directly. Newton's method finds the Lambda that uses up R. The rates add up to R to within 1e-12
-// relative, the KKT residual is about 1e-14, and three to five passes over the pages are made.
+// Let P(2, x) = 1 - (1 + x) e^-x (core/plan/equal_intervals). At the optimum, mu/Delta P(2,
+// Delta/rho) = Lambda if rho > 0, and mu/Delta <= Lambda if rho = 0, where Lambda is the price.
+// Given Lambda, the rate of each page follows directly. Newton's method finds the Lambda at which
+// the rates add up to R. They add up to R to within 1e-12 relative, and the KKT residual is about
+// 1e-14. Three to five passes over the pages are made.
 //
-// R = 0: all rates 0, price max mu/Delta. No page with mu > 0 and Delta > 0: all rates 0, price 0
-// (no crawl has a use). Equal pages get equal rates. Errors as ValidatePlanInput.
+// If R = 0, all rates are 0 and the price is max mu/Delta. If no page has mu > 0 and Delta > 0, all
+// rates and the price are 0, because no crawl has a use. Equal pages get equal rates. Errors: those
+// of ValidatePlanInput.
 [[nodiscard]] StatusOr<RatePlan> PlanLds(const PlanPages& pages, double crawl_rate,
                                          const ParallelFor& parallel = SerialFor);
 

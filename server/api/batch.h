@@ -69,9 +69,9 @@ class Batch {
   std::shared_ptr<BatchTrace> trace_;
 };
 
-// The most bytes of all reasons and notes in one acknowledgement.
+// The maximum total size of the reasons and notes in one acknowledgement, in bytes.
 inline constexpr size_t kMaxTextBytesPerAck = size_t{64} << 10;
-// The most bytes of an acknowledgement of `items` items.
+// The maximum size in bytes of the acknowledgement of a message with `items` items.
 [[nodiscard]] constexpr size_t AckBytes(size_t items) {
   constexpr size_t kOfOneItem = size_t{2} << 10;
   constexpr size_t kWithoutText = 64;

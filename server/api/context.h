@@ -141,7 +141,7 @@ struct ServerContext : CallParts, NoteParts, EngineParts, WorkParts, FleetParts 
   std::function<void()> end;             // ends this server in the same way as a signal
 };
 
-// The most bytes of a message, also after it is inflated.
+// The maximum size of a message in bytes, both as received and after decompression.
 [[nodiscard]] size_t MostBytes(const CallParts& parts);
 
 }  // namespace freshet

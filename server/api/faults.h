@@ -20,8 +20,8 @@ namespace freshet {
 // The same refusal with another field.
 [[nodiscard]] Status InField(std::string_view field, const Status& status);
 
-// The most bytes in the message of a call's status. Longer messages can quote the request, and are
-// cut.
+// The maximum size in bytes of the message in a call's status. Longer messages can quote the
+// request, and are cut.
 inline constexpr size_t kMaxCallMessageBytes = 1024;
 
 // Whether the same request could succeed later: the server is busy or cannot be reached. False if a

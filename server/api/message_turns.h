@@ -19,7 +19,7 @@ namespace freshet {
 
 // The threads that handle messages. Value type, thread-compatible.
 struct MessageThreads {
-  // The most gRPC threads that handle messages at the same time; at least 1.
+  // The maximum number of gRPC threads that handle messages at the same time; at least 1.
   size_t callers = GrpcThreadsForLongWork();
   // Whether MessageTurns has two more threads, one of which handles only short messages.
   bool helpers = true;

@@ -25,7 +25,7 @@
 namespace freshet {
 namespace {
 
-// The most pages in one message. A shard describes this number in about a millisecond.
+// The maximum number of pages in one message. A shard describes this number in about a millisecond.
 constexpr size_t kChunk = 256;
 
 StatusOr<ListQuery> MakeQuery(const v1::PageFilter& filter) {

@@ -19,7 +19,7 @@
 namespace freshet {
 namespace {
 
-// The most pages in one step. A shard describes this number in about a millisecond.
+// The maximum number of pages in one step. A shard describes this number in about a millisecond.
 constexpr size_t kSampleChunk = 256;
 constexpr double kSecondsADay = 86400;
 constexpr uint64_t kSeed = 1;  // the same pages give the same report

@@ -21,7 +21,7 @@ namespace freshet {
 class StandbyRoster {
  public:
   static constexpr size_t kMost = 64;
-  // The most bytes of a name or an address.
+  // The maximum size of a name or an address, in bytes.
   static constexpr size_t kMostBytes = 512;
   // Standbys report once a second.
   static constexpr Duration kForgottenAfter = Duration::Seconds(5);

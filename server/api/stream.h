@@ -71,7 +71,8 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
 
   // Handles a message. OpenAck and Acknowledge send the answer. The handler may free the bytes.
   virtual void OnMessage(grpc::ByteBuffer* bytes) = 0;
-  // The most bytes, roughly, of the answer to a message of `message_bytes` bytes. Thread-safe.
+  // Returns the approximate maximum size in bytes of the answer to a message of `message_bytes`
+  // bytes. Thread-safe.
   [[nodiscard]] virtual size_t MostAnswered(size_t message_bytes) const;
   // Called when the client has ended its side; it may still read. Returns true if more messages for
   // the client will come. The stream must then call End.
@@ -112,8 +113,8 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   }
 
  private:
-  // An open acknowledgement, with the size of the message to acknowledge, and the most bytes that
-  // the acknowledgement may have.
+  // An open acknowledgement, with the size of the message to acknowledge, and the maximum size in
+  // bytes of the acknowledgement.
   struct Place {
     std::optional<grpc::ByteBuffer> ack;
     size_t bytes = 0;

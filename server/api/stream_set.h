@@ -31,12 +31,12 @@ class MessageStream;
 
 // The limits. Value type, thread-compatible.
 struct StreamLimits {
-  // The most admitted streams. The limit also applies to admitted unary calls, to silent streams
-  // and to silent unary calls. But 1,000 unary calls may always be open.
+  // The maximum number of admitted streams. The limit also applies to admitted unary calls, to
+  // silent streams and to silent unary calls. But 1,000 unary calls may always be open.
   Live<size_t> streams = SIZE_MAX;
   Live<size_t> streams_per_client = SIZE_MAX;  // for streams, and separately for unary calls
-  // The most bytes of messages that all streams have read and not acknowledged. Answers that wait
-  // for clients may have this many bytes, too.
+  // The maximum total size in bytes of the messages that streams have read and not yet
+  // acknowledged. The answers that wait for clients may have the same total size.
   Live<size_t> unacked_bytes = SIZE_MAX;
 };
 

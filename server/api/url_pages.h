@@ -28,9 +28,9 @@ struct ServerConfig;
 inline constexpr std::string_view kTakeUrlsPath = "/freshet.v1.FleetService/TakeUrls";
 inline constexpr std::string_view kLeaseUrlsPath = "/freshet.v1.FleetService/LeaseUrls";
 
-// The most open calls that ask other divisions for leases.
+// The maximum number of open calls that ask other divisions for leases.
 inline constexpr size_t kMostLeasings = 1000;
-// The most open submits whose caller does not wait.
+// The maximum number of open submits whose caller does not wait.
 inline constexpr size_t kMostUnawaited = 1024;
 
 // The client number of events that the server of the crawl frontier sends on its own behalf. Shards

@@ -29,7 +29,7 @@ using urlfrontier::Long;
 using urlfrontier::StringList;
 
 constexpr uint64_t kSecondsPerDay = 86'400;
-// The most queues that a list reads in one turn of the frontier.
+// The maximum number of queues that a list reads in one turn of the frontier.
 constexpr size_t kQueuesPerTurn = 8192;
 
 std::string CrawlOf(const std::string& crawl) { return std::string(FrontierCrawlName(crawl)); }

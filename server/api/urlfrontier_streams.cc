@@ -29,7 +29,7 @@
 namespace freshet {
 namespace {
 
-// The most URLs of a list that are prepared before the client has read them.
+// The maximum number of URLs of a list that are prepared before the client has read them.
 constexpr size_t kListedAtATime = 256;
 
 constexpr std::string_view kGetUrlsPath = "/urlfrontier.URLFrontier/GetURLs";

@@ -76,8 +76,8 @@ class FlatMessage {
 // Whether a message of this type has a repeated field at any depth. Walks through the type.
 [[nodiscard]] bool RepeatsSomething(const google::protobuf::Descriptor& type);
 
-// The most bytes of a request of this type, if any message may have `most`. Without a repeated
-// field the limit is limits::kMaxPlainRequestBytes.
+// The maximum size in bytes of a request of this type, if messages may have up to `most` bytes.
+// Requests without a repeated field are limited to limits::kMaxPlainRequestBytes, too.
 template <typename Request>
 [[nodiscard]] size_t MostBytesOf(size_t most) {
   static const bool kRepeats = RepeatsSomething(*Request::descriptor());

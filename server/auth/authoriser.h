@@ -73,9 +73,10 @@ class Caller {
   // Sets the budget for items; nullptr = no limit. All calls and streams of a client share one
   // budget.
   void SetBudget(std::shared_ptr<ItemBudget> budget) { budget_ = std::move(budget); }
-  // Charges the client for `items` items. Returns how long the stream should not be read.
+  // Charges the client for `items` items, even if its budget is used up. Returns how long the
+  // server should not read from the client's stream.
   [[nodiscard]] Duration Pay(uint64_t items, Instant now) const;
-  // Returns how long the client should send nothing; 0 = its budget is not used up.
+  // Returns how long the server should not read from the client; 0 = no pause. Charges nothing.
   [[nodiscard]] Duration Owes(Instant now) const;
   // Charges the client for a call as for one item, and returns 0. If the budget is used up, charges
   // nothing and returns how long the client must wait.
@@ -121,7 +122,7 @@ class Authoriser {
 
   // Whether `what`, a value of MethodRule::open_as, needs no identity.
   [[nodiscard]] bool IsOpen(std::string_view what) const FRESHET_EXCLUDES(mutex_);
-  // Replaces the list of the constructor, from the next call on.
+  // Replaces the constructor's `open` for all later calls.
   void SetOpen(std::vector<std::string> open) FRESHET_EXCLUDES(mutex_);
   void SetUsualItems(double items_per_second) { budgets_.SetUsual(items_per_second); }
   // Replaces the identities. From now on, clients without one of these are refused.

@@ -30,10 +30,11 @@ struct ShownByClient {
   std::vector<std::string> names;           // in the certificate
   Instant certificate_ends = Instant::Infinite();
   std::string address;  // IpAddressText of the client
-  // Whether another server has forwarded the request here. It is then not forwarded again.
+  // Whether another server has forwarded the request to this one. This server then does not forward
+  // it again.
   bool sent_on = false;
   // Whether the request comes from the HTTP port (LetInAlready). The console has only one thread,
-  // so this call does not wait for a division whose server is away.
+  // so the call does not wait for a division whose server cannot be reached.
   bool hurried = false;
 };
 

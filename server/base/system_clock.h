@@ -27,10 +27,10 @@ class Clock {
 // Thread-safe.
 class RisingTime {
  public:
-  // While time is ahead, it loses one microsecond in this many.
+  // While time is ahead of the wall clock, it loses one microsecond in this many.
   static constexpr int64_t kLosesOneIn = 4;
-  // The longest interval between two readings that is slowed; longer ones are slowed for this long
-  // only.
+  // The maximum time between two readings that counts towards a loss. After a longer interval, time
+  // loses only as much as after one of this length.
   static constexpr int64_t kLongestStepUs = 1'000'000;
   // Time that is at most this far from the wall clock does not count as ahead.
   static constexpr int64_t kToleratedUs = 1000;

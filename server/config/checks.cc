@@ -81,8 +81,8 @@ Status CheckFrontier(const ServerConfig& config) {
   return absl::OkStatus();
 }
 
-// The most bytes of metadata in one row of the log. By default a message of Kafka has at most a
-// million bytes.
+// The maximum size in bytes of the metadata in one row of the log. By default a message of Kafka
+// has at most a million bytes.
 constexpr size_t kMostMetadataInLog = size_t{512} << 10;
 
 Status CheckClusterFrontier(const ServerConfig& config) {

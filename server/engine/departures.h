@@ -28,8 +28,8 @@ class Departures {
  public:
   // A page is on time up to this long after its tick.
   static constexpr Duration kOnTime = Duration::Millis(5);
-  // The most hosts, and the most groups, that are remembered. If there are more, a late page does
-  // not leave.
+  // The maximum number of hosts, and of groups, that are remembered. If there are more, a late page
+  // does not leave.
   static constexpr size_t kMost = 100'000;
 
   // Decides whether a page of `host` that was planned for `at` may leave at `now`, and notes a late

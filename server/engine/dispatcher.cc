@@ -17,7 +17,7 @@ namespace {
 constexpr Duration kHeldBackWait = Duration::Millis(100);
 constexpr Duration kIdle = Duration::Millis(500);
 constexpr size_t kRecentAssignments = 50;
-// The most ticks in a row that one worker gets before the next worker's turn.
+// The maximum number of consecutive ticks that one worker gets before the next worker's turn.
 constexpr double kLongestRun = 32;
 
 Duration Scaled(Duration duration, double factor) {

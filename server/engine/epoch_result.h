@@ -10,7 +10,7 @@ namespace freshet {
 
 // Value type, thread-compatible.
 struct EpochResult {
-  uint64_t number = 0;  // number of the last epoch, counted over restarts; 0 = none
+  uint64_t number = 0;  // number of the last epoch; restarts do not reset it; 0 = none
   uint64_t epochs = 0;  // epochs that ended since the start
   // The following fields describe the last epoch.
   uint64_t pages = 0;    // estimated pages

@@ -39,8 +39,7 @@ struct TickOwners {
   std::vector<ClassSet> of_tick;  // empty = no class has a share or a maximum
   // Only pages of these classes are requested, because no worker takes others.
   ClassSet takers = kAllClasses;
-  // Classes that may get fewer pages than there are ticks, each with the most pages that it may
-  // get.
+  // Classes that may get fewer pages than there are ticks, each with its maximum number of pages.
   std::vector<std::pair<CrawlClass, uint32_t>> limited;
   // By tick: whether forced pages go first; empty = at every tick.
   std::vector<bool> forced_first;

@@ -1,11 +1,12 @@
-// The allowance of a worker: how many open leases it may have. Each lease that expires without a
-// result halves the allowance, down to one. Each result adds one, up to the maximum. So a worker
+// Limits how many open leases each worker may have (its allowance). Each lease that expires without
+// a result halves the allowance, down to one. Each result adds one, up to the maximum. So a worker
 // without results loses its share of the crawl rate.
 //
 // A worker that lets its leases expire could come back under another name, because names cost
 // nothing. Therefore newcomers (names without a result so far) may together hold only a limited
-// number of leases. The newcomers of one client may hold at most as many leases as they leave free
-// for other clients. Workers of different clients are separate, even if they have the same name.
+// number of leases. The newcomers of one client may take only as many of these leases as they leave
+// free for other clients (ShareLeft). Workers of different clients are separate, even if they have
+// the same name.
 #ifndef FRESHET_SERVER_ENGINE_WORKER_ALLOWANCE_H_
 #define FRESHET_SERVER_ENGINE_WORKER_ALLOWANCE_H_
 
@@ -45,10 +46,10 @@ class WorkerAllowances {
   };
   // Unset = the worker may have one more lease.
   [[nodiscard]] std::optional<Full> FullBy(const WorkerKey& worker) const;
-  // Counts one lease that is about to be requested as held until Settle. Precondition: FullBy is
-  // unset.
+  // Reserves a lease for the worker, before the lease is requested. The reservation counts as a
+  // lease until Settle. Precondition: FullBy is unset.
   void Reserve(const WorkerKey& worker);
-  // Ends a reservation: the lease is open and tallied, or was not made.
+  // Ends a reservation: the lease has been tallied, or was not made.
   void Settle(const WorkerKey& worker);
 
   [[nodiscard]] bool whole(uint64_t allowance) const { return allowance >= limits_.most; }

@@ -88,7 +88,7 @@ class RateMember::Impl : public std::enable_shared_from_this<RateMember::Impl> {
   Instant waits_until_ FRESHET_GUARDED_BY(mutex_);
   Instant reported_ FRESHET_GUARDED_BY(mutex_);
   HandedOut before_ FRESHET_GUARDED_BY(mutex_);  // counts at the last report
-  // The most credit seen since credit_since_, and in the period before that.
+  // The highest credit since credit_since_, and the highest credit in the period before.
   Instant credit_since_ FRESHET_GUARDED_BY(mutex_);
   uint64_t credit_ FRESHET_GUARDED_BY(mutex_) = 0;
   uint64_t credit_before_ FRESHET_GUARDED_BY(mutex_) = 0;

@@ -22,7 +22,7 @@
 namespace freshet {
 namespace {
 
-// The most crawl ids in one part.
+// The maximum number of crawl ids in one part.
 constexpr int kCrawlsInPart = 1000;
 
 void SettingsToProto(const CrawlRecord& crawl, v1::FleetCrawl* out) {

@@ -31,8 +31,8 @@ struct PeerLine {
 // The connections. Thread-compatible.
 class PeerLines {
  public:
-  // The most connections with the present certificate. A connection with an older certificate is
-  // dropped when its last call has ended.
+  // The maximum number of connections with the present certificate. A connection with an older
+  // certificate is dropped when its last call has ended.
   static constexpr size_t kMost = 8;
 
   // `config` and `door` must outlive this object.

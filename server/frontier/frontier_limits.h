@@ -12,7 +12,7 @@ namespace freshet {
 
 // The limits. Value type, thread-compatible.
 struct FrontierLimits {
-  size_t metadata_bytes = size_t{64} << 10;  // most bytes of the metadata of one URL
+  size_t metadata_bytes = size_t{64} << 10;  // maximum for the metadata of one URL
   uint64_t urls = 1'000'000'000;
   uint64_t queues = 10'000'000;  // queues in memory
   uint64_t flights = limits::kMaxFlights;

@@ -21,8 +21,8 @@ struct FrontierStage;
 // Owner thread only. `stage` must outlive this object.
 class FrontierPulls {
  public:
-  // The most queues that one pull makes ready. Millions of queues can become ready in one second,
-  // for example after a restart.
+  // The maximum number of queues that one pull makes ready. Millions of queues can become ready in
+  // one second, for example after a restart.
   static constexpr size_t kPromotedAtOnce = 4096;
 
   explicit FrontierPulls(FrontierStage& stage) : stage_(stage) {}

@@ -11,8 +11,8 @@ namespace freshet {
 namespace {
 
 constexpr size_t kQueuesAtATime = 256;
-// The most queues checked in one turn of the frontier. Queues without URLs take little time, but
-// there can be millions of them.
+// The maximum number of queues checked in one turn of the frontier. Queues without URLs take little
+// time, but there can be millions of them.
 constexpr size_t kLooksAtATime = 4096;
 // The cost, in URLs, of finding the end of a queue in the store.
 constexpr size_t kWeighsQueue = 4;

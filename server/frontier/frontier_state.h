@@ -62,7 +62,7 @@ enum class SetBy : uint8_t { kOperator, kClient };
 // separate client. Thread-compatible.
 class FrontierState {
  public:
-  // The most queues, flights and deleted rows that Tend handles in one turn.
+  // The maximum number of queues, flights and deleted rows that Tend handles in one turn.
   static constexpr size_t kTendedAtOnce = FrontierStore::kMostPassed;
 
   // `store` must outlive this object.

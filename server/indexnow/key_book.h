@@ -36,7 +36,7 @@ namespace freshet {
 // because names can be as long as a URL. Thread-compatible.
 class ExpiringNames {
  public:
-  // The most bytes of a value. Longer values are cut off.
+  // The maximum size of a value in bytes. Longer values are cut off.
   static constexpr size_t kMostValueBytes = 200;
 
   explicit ExpiringNames(size_t most) : shares_(most) {}
@@ -92,7 +92,8 @@ class KeyBook {
   };
   // The callback of a ping that waits for a key. Called on a thread of the book.
   using Waiter = std::function<void(bool good)>;
-  // The most keys that may wait to be looked up: of one host for all senders, and of one sender.
+  // The maximum number of keys that may wait for a lookup: for one host and all senders, and for
+  // one sender.
   static constexpr size_t kMostOfHost = 8 * limits::kMaxIndexNowKeysOfHost;
   static constexpr size_t kMostOfSender = limits::kMaxIndexNowPendingKeys / 8;
   // The lookups per second that one sender may cause.

@@ -13,7 +13,7 @@
 
 namespace freshet {
 
-// The most bytes of an answer's header, and of any single line after it.
+// The maximum size in bytes of an answer's header, and of each line after the header.
 inline constexpr size_t kMaxKeyHeaderBytes = 8 << 10;
 
 // The file to fetch. Value type, thread-compatible.

@@ -15,7 +15,7 @@ namespace freshet {
 // Returns a host's addresses in numeric form; empty = none found.
 using Resolver = std::function<std::vector<std::string>(const std::string& host)>;
 
-// The most lookups under way in this process. A further one finds nothing.
+// The maximum number of lookups in progress in this process. Further lookups find nothing.
 inline constexpr size_t kMostLookUps = 64;
 
 // Asks the system. This can take minutes, because the system waits 5 s for each of its name

@@ -29,7 +29,7 @@ namespace {
 constexpr std::string_view kTakePath = "/freshet.v1.FleetService/TakePing";
 // How long the server of another division may take to answer. Other pings wait in the meantime.
 constexpr Duration kPassOnPatience = Duration::Seconds(3);
-// The most bytes of a URL's tag and length in a message.
+// The maximum size in bytes of a URL's tag and length in a message.
 constexpr size_t kMostBytesBeside = 8;
 // The room that a part of a ping needs for one more URL and the other field.
 constexpr size_t kRoom = limits::kMaxUrlBytes + 4 * kMostBytesBeside;

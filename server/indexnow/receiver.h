@@ -89,7 +89,8 @@ class IndexNowReceiver {
   const ServerContext& context_;
   const IndexNowConfig& config_;
   KeyBook keys_;
-  // The most pings from standbys that are answered at a time. Each standby sends one at a time.
+  // The maximum number of pings from standbys that are answered at a time. Each standby sends one
+  // at a time.
   static constexpr size_t kMostPassedOn = 16;
   Slots passed_on_{kMostPassedOn};
   std::atomic<bool> stopping_{false};

@@ -14,7 +14,7 @@
 
 namespace freshet {
 
-// The most bytes of one line, before escaping.
+// The maximum size of one line in bytes, before escaping.
 inline constexpr size_t kMaxLogLineBytes = 8192;
 
 // Returns SafeText of the first `most` bytes. If the text is longer, its size is appended.

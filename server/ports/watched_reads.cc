@@ -28,8 +28,8 @@ namespace {
 constexpr size_t kMostDescriptors = 1 << 20;
 // No limit on the number of bytes.
 constexpr size_t kAny = SIZE_MAX;
-// The most pieces that gRPC 1.51 passes to one `sendmsg`. If a call has this many, more pieces may
-// follow.
+// The maximum number of pieces that gRPC 1.51 passes to one `sendmsg`. If a call has this many,
+// more pieces may follow.
 constexpr size_t kMostPieces = 260;
 
 template <typename Function>

@@ -12,7 +12,7 @@
 namespace freshet::storage {
 namespace {
 
-// Most bytes that can be written: 32 fields of at most 13 bytes.
+// The maximum number of bytes written: 32 fields of at most 13 bytes.
 constexpr size_t kMostBytes = 4 + 32 * 13;
 
 // Compares bits, so that minus zero and NaN are written as they are.

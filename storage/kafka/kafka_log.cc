@@ -39,8 +39,8 @@ constexpr int kAgainMs = 100;
 // Must not be shorter than a request may take (kafka::MakeClient). Each retry sends another
 // request, and if a broker then answers both, this process fences itself.
 constexpr int kOwnMs = 11'000;
-// The most that brokers allow by default. A transaction that its owner leaves open delays nobody:
-// the next owner of the partition ends it.
+// The maximum that brokers allow by default. A transaction that its owner leaves open delays
+// nobody: the next owner of the partition ends it.
 constexpr const char* kTransactionTimeoutMs = "900000";
 // The first check of the topics is delayed, because a starting server has other work.
 constexpr auto kFirstLook = std::chrono::seconds(30);
