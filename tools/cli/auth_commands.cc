@@ -22,10 +22,10 @@
 namespace freshet::cli {
 namespace {
 
-// A token with so many random bytes cannot be guessed.
+// A token of this many random bytes cannot be guessed.
 constexpr size_t kTokenBytes = 32;
 
-// Returns the form of a token that an auth file has.
+// Returns the hash of a token, in the form that an auth file stores.
 std::string HashOf(const std::string& token) {
   std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
   SHA256(reinterpret_cast<const unsigned char*>(token.data()), token.size(), digest.data());

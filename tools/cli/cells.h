@@ -1,4 +1,4 @@
-// Splits lines of tables.
+// Splits lines of tables into cells.
 #ifndef FRESHET_TOOLS_CLI_CELLS_H_
 #define FRESHET_TOOLS_CLI_CELLS_H_
 
@@ -9,8 +9,8 @@
 
 namespace freshet::cli {
 
-// Returns the parts between separators, which are any of these characters. `merge` counts adjacent
-// separators as one, and ignores those at either end.
+// Returns the parts of the text between separators. Each character of the second argument is a
+// separator. With `merge`, adjacent separators count as one, and those at either end are ignored.
 [[nodiscard]] std::vector<std::string_view> SplitAt(std::string_view line,
                                                     std::string_view separators, bool merge);
 

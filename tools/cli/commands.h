@@ -58,7 +58,8 @@ absl::Status FillItem(const Row& row, Set set, Item* item) {
   return absl::OkStatus();
 }
 
-// Tells a person at a terminal, after a command without arguments, that the command reads input.
+// Called for a command without arguments. Tells a user at a terminal that the command reads its
+// input from there.
 inline void TellInput(const Session& session, const std::vector<std::string>& arguments) {
   if (!arguments.empty() || isatty(session.input()) != 1) return;
   session.Note("reading standard input, one row a line; Ctrl-D ends it");
@@ -67,9 +68,9 @@ inline void TellInput(const Session& session, const std::vector<std::string>& ar
 // The outcome of reading the next row.
 enum class NextRow { kItem, kUnreadable, kEnd };
 
-// Reads the next row and converts it. Names a row that cannot be read or converted, and counts it
-// as refused. Returns the error instead if `strict`, or if the row was typed as an argument. All
-// other errors end the input.
+// Reads the next row and converts it. Prints a line about a row that cannot be read or converted,
+// and counts the row as refused. Returns the error instead if `strict`, or if the row was typed as
+// an argument. All other errors end the input.
 template <typename Convert>
 absl::StatusOr<NextRow> ReadRow(RowSource& rows, bool strict, Convert convert, Tally& tally,
                                 Row* row) {
@@ -82,7 +83,7 @@ absl::StatusOr<NextRow> ReadRow(RowSource& rows, bool strict, Convert convert, T
   return NextRow::kUnreadable;
 }
 
-// Adds the flag that ends a command at the first unreadable row.
+// Adds the flag that makes a command stop at the first unreadable row.
 inline void AddStrict(CLI::App& command, bool& strict) {
   command.add_flag("--strict", strict,
                    "Stop at the first unreadable row; without this flag the command reports such "
@@ -120,7 +121,7 @@ ExitCode UploadRows(
   }
   if (!batch.rows.empty()) uploader.Send(std::move(batch));
   const grpc::Status status = uploader.Finish();
-  // Without any item there is nothing to sum up.
+  // Without any items, there is nothing to summarise.
   if (input.ok() || tally.items() + uploader.unacknowledged() > 0) {
     tally.Summarise(uploader.unacknowledged());
   }

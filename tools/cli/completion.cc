@@ -14,7 +14,7 @@
 namespace freshet::cli {
 namespace {
 
-// A word to complete, and its purpose.
+// A word that can be completed, and a short description of it.
 struct Word {
   std::string text;
   std::string help;

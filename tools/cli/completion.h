@@ -8,13 +8,13 @@
 namespace freshet::cli {
 
 // Each script completes the commands and options of `app`, fixed values of options, and files
-// otherwise. The scripts need nothing else: they run neither the program nor anything that calls a
-// server. The one for bash needs version 4.
+// otherwise. The scripts run no other program and call no server. The script for bash needs version
+// 4.
 [[nodiscard]] std::string BashCompletion(const CLI::App& app);
 [[nodiscard]] std::string ZshCompletion(const CLI::App& app);
 
-// Names values for completion and help, and accepts any other value too. For options with more
-// spellings than are worth naming. `values` has the form "{true,false}".
+// Names values for completion and help, and accepts any other value too. Meant for options with too
+// many spellings to list all of them. `values` has the form "{true,false}".
 [[nodiscard]] CLI::Validator Suggest(const std::string& values);
 
 }  // namespace freshet::cli

@@ -27,13 +27,13 @@ absl::Status Wrong(std::string_view key, std::string_view what) {
   return absl::InvalidArgumentError(fmt::format("{}: {}", key, what));
 }
 
-// Returns the absolute path in an environment variable, or nothing.
+// Returns the absolute path in an environment variable, or an empty string.
 std::string AbsolutePathIn(const char* variable) {
   const char* value = std::getenv(variable);
   return value != nullptr && value[0] == '/' ? value : "";
 }
 
-// The text of a file, and whether users other than its owner may read it.
+// The text of a file, and whether other users can read the file.
 struct FileText {
   std::string text;
   bool shared = false;

@@ -23,25 +23,25 @@ struct ConfigFile {
   std::string token;
 };
 
-// Returns freshet/config.yaml in XDG_CONFIG_HOME, else in .config of HOME; ignores a variable that
-// is not an absolute path. Empty if both are ignored.
+// Returns freshet/config.yaml in the directory XDG_CONFIG_HOME, or in .config below HOME. Ignores a
+// variable that is not an absolute path. Empty if both variables are ignored.
 [[nodiscard]] std::string DefaultConfigPath();
 
 // Reads a settings file of up to 64 KiB. Its keys are `server`, `json`, `token`, `token_file` and
-// `tls`, which is true, false or has the keys `ca`, `certificate` and `key`. Paths start in the
-// folder of the file unless they begin with `/`; `~/` means HOME.
-//   NotFound: there is no such file. InvalidArgument names the file and a key that is unknown,
-//   repeated or has a wrong value, never a token. A file with a `token` that users other than its
-//   owner may read is refused.
+// `tls`. The value of `tls` is true, false, or a map with the keys `ca`, `certificate` and `key`.
+// Paths are relative to the directory of the file unless they begin with `/`; `~/` means HOME.
+// NotFound: there is no such file. InvalidArgument: a key is unknown, repeated or has a wrong
+// value, or the file has a `token` and other users can read it. The message names the file and the
+// key, but never shows a token.
 [[nodiscard]] absl::StatusOr<ConfigFile> ReadConfigFile(const std::string& path);
 
 // Adds --config to the program. `path` outlives `app`.
 void AddConfigOption(CLI::App& app, std::string& path);
 
-// Call after `app` has parsed a command line: takes settings from the file that neither flags nor
-// the environment give. Their certificate or token replaces all security settings of the file.
-// Without --config a missing file counts as empty; with an empty --config none is read. Errors:
-// those of ReadConfigFile.
+// Must be called after `app` has parsed a command line. Takes from the file the settings that
+// neither flags nor the environment give. If flags or the environment give a certificate or a
+// token, all security settings of the file are ignored. Without --config, a missing file counts as
+// empty. With an empty --config, no file is read. Errors: those of ReadConfigFile.
 [[nodiscard]] absl::Status TakeConfig(const CLI::App& app, const std::string& path,
                                       Settings& settings);
 

@@ -9,12 +9,12 @@
 
 namespace freshet::cli {
 
-// Returns kAccepted with `yes` (--yes), or when the person at the terminal agrees. Without a
-// terminal returns kBadUsage, with a line that names --yes; kRefused for any answer but yes. `what`
-// is the question without its question mark. Thread-compatible.
+// Returns kAccepted if `yes` (--yes) is set, or if the user at the terminal agrees. Returns
+// kRefused for any answer but yes. Without a terminal, prints a line that mentions --yes, and
+// returns kBadUsage. `what` is the question without its question mark. Thread-compatible.
 [[nodiscard]] ExitCode Confirm(const Session& session, bool yes, std::string_view what);
 
-// Adds the flag --yes to such a command.
+// Adds the flag --yes to a command that asks for confirmation.
 void AddYes(CLI::App& command, bool& yes);
 
 }  // namespace freshet::cli

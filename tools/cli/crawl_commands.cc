@@ -1,4 +1,4 @@
-// next, report and signal: do the work of a worker or poller that has no stream of its own.
+// next, report and signal: do the work of a worker or poller that does not open a stream itself.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -133,8 +133,8 @@ ExitCode Report(Session& session, const ReportOptions& options) {
       return absl::InvalidArgumentError(
           fmt::format("row {}: url: missing, and so is lease_id", row.number));
     }
-    // With an outcome or a content digest the server knows what happened. It judges http_status
-    // itself, which is enough from 400 on.
+    // An outcome or a content digest tells the server what happened. An http_status of 400 or more
+    // is enough, too.
     if (row.Find("outcome") == nullptr && row.Find("content_digest") == nullptr &&
         row.Find("http_status") == nullptr) {
       return absl::InvalidArgumentError(fmt::format(
@@ -233,7 +233,7 @@ absl::Status SendPolls(RowSource& rows, const SignalOptions& options, Tally& tal
   return status;
 }
 
-// Counts for an operator, in addition to the outcomes of the signals.
+// Counts that are printed in addition to the outcomes of the signals.
 struct SitemapCounts {
   uint64_t undated = 0;
   uint64_t old = 0;
@@ -261,8 +261,8 @@ absl::StatusOr<std::vector<Sitemap>> ReadSitemaps(const SignalOptions& options, 
   return sitemaps;
 }
 
-// One sitemap is one poll. Entries without a date claim no change; entries up to `since` were sent
-// before.
+// A sitemap is sent as one poll. Entries without a date claim no change. Entries dated up to
+// `since` were sent before.
 SitemapCounts SendSitemap(const Sitemap& sitemap, const SignalOptions& options, Instant since,
                           Instant now, SignalUploader& uploader, std::vector<Unsent>& unsent) {
   SitemapCounts counts;

@@ -35,7 +35,7 @@ size_t WidthOf(UChar32 code) {
   }
 }
 
-// Returns the width of the character at `i`, and moves `i` behind it.
+// Returns the width of the character at `i`, and advances `i` past it.
 size_t NextWidth(std::string_view text, size_t* i) {
   const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
   const auto size = static_cast<int64_t>(text.size());
@@ -46,12 +46,12 @@ size_t NextWidth(std::string_view text, size_t* i) {
   return WidthOf(code);
 }
 
-// Returns as much of the end of the text as fits.
+// Returns the longest end of the text that fits.
 std::string_view FittingEnd(std::string_view text, size_t width) {
   size_t cells = DisplayWidth(text);
   size_t i = 0;
   while (cells > width) cells -= NextWidth(text, &i);
-  // Combining marks are dropped with their character.
+  // A combining mark is dropped together with its character.
   for (size_t next = i; next < text.size(); i = next) {
     if (NextWidth(text, &next) > 0) break;
   }
@@ -85,7 +85,7 @@ std::string CutEnd(std::string_view text, size_t width) {
 std::string CutMiddle(std::string_view text, size_t width) {
   if (DisplayWidth(text) <= width) return std::string(text);
   if (width == 0) return {};
-  // The host is at the start; pages of a host differ at the end.
+  // The host is at the beginning of a URL, and pages of one host differ at the end.
   const size_t front = width / 2;
   return std::string(Fitting(text, front)) + std::string(kEllipsis) +
          std::string(FittingEnd(text, width - 1 - front));

@@ -8,20 +8,22 @@
 
 namespace freshet::cli {
 
-// Returns the cells of UTF-8 text: wide characters, such as Chinese ones and most emoji, take two,
-// combining marks none. Bytes that are not UTF-8 take one each.
+// Returns how many cells of a terminal UTF-8 text takes. Wide characters, for example Chinese ones
+// and most emoji, take two cells; combining marks take none. Bytes that are not UTF-8 take one
+// each.
 [[nodiscard]] size_t DisplayWidth(std::string_view text);
 
-// Returns the text if it fits in so many cells, else its start, its end or, for URLs, both, with an
-// ellipsis for the omitted part. Never takes more cells.
+// Returns the text if it fits into `width` cells. Otherwise CutEnd cuts off its end, and CutMiddle
+// cuts out its middle, which is better for URLs. An ellipsis marks the cut. The result never takes
+// more than `width` cells.
 [[nodiscard]] std::string CutEnd(std::string_view text, size_t width);
 [[nodiscard]] std::string CutMiddle(std::string_view text, size_t width);
 
-// Returns as much of its start as fits.
+// Returns the longest start of the text that fits into `width` cells.
 [[nodiscard]] std::string_view Fitting(std::string_view text, size_t width);
 
-// Returns the cells in a line of standard output, by COLUMNS, else by the terminal. 0 = no
-// terminal, or unknown: nothing is cut.
+// Returns the number of cells in a line of standard output: COLUMNS if it is set, or else the width
+// of the terminal. 0 = not a terminal, or unknown; the output is then not cut.
 [[nodiscard]] size_t TerminalColumns();
 
 }  // namespace freshet::cli

@@ -7,7 +7,7 @@
 
 namespace freshet::cli {
 
-// Gives `app` and every command below it their help, with examples before `footer`.
+// Adds examples and `footer` to the help of `app` and of every command below it.
 void AddExamples(CLI::App& app, const std::string& footer);
 
 }  // namespace freshet::cli

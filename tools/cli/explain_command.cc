@@ -45,7 +45,7 @@ std::string InstantText(const google::protobuf::Timestamp& time,
 // Prints the sections of one explanation. Owner thread only.
 class Explainer {
  public:
-  // The column of values.
+  // The column at which values begin.
   static constexpr size_t kIndent = 20;
 
   Explainer(std::ostream& out, const v1::GetPageResponse& response)

@@ -60,7 +60,7 @@ void AddRow(uint32_t division, const v1::FleetStandby& standby, Table* table) {
               standby.address().empty() ? "-" : ShowText(standby.address()), StateOf(standby)});
 }
 
-// The sums over the divisions that have answered; `all`: every division has.
+// Returns the totals over the divisions that have answered. `all`: every division has answered.
 std::string SumOf(const v1::GetFleetResponse& fleet, bool all) {
   uint64_t pages = 0;
   uint64_t out = 0;
@@ -76,7 +76,7 @@ std::string SumOf(const v1::GetFleetResponse& fleet, bool all) {
                      ShowNumber(fleet.crawl_rate_per_second()));
 }
 
-// Fails if a division has not answered: callers want to know about all.
+// Fails if a division has not answered, because callers want to see all divisions.
 ExitCode ShowFleet(Session& session) {
   v1::GetFleetResponse response;
   const ExitCode code = Fetch(session, &Admin::GetFleet, v1::GetFleetRequest(), &response);
@@ -107,7 +107,7 @@ ExitCode ShowFleet(Session& session) {
     }
     table.Flush();
     if (response.divisions_size() > 1) session.out() << SumOf(response, all);
-    // Errors go below the table, where they have room.
+    // Errors are printed below the table, because its cells are too narrow.
     for (const v1::FleetDivision& division : response.divisions()) {
       if (!division.has_unanswered()) continue;
       ComplainOfDivision(session, division.division(), division.unanswered());
@@ -116,14 +116,15 @@ ExitCode ShowFleet(Session& session) {
   return all ? kAccepted : kRefused;
 }
 
-// A stopping server serves until its standbys have the pages: at most the largest cluster.handover.
+// A stopping server continues to serve until its standbys have the pages. This takes at most the
+// largest cluster.handover.
 constexpr std::chrono::minutes kServesOn{10};
-// How long a standby may then take to serve.
+// The maximum time that a standby then takes to begin serving.
 constexpr std::chrono::seconds kHandOver{60};
 constexpr std::chrono::milliseconds kLookEvery{500};
 
-// Waits until other nodes serve these divisions, and names them. kRefused: some division has no
-// other node.
+// Waits until other nodes serve these divisions, and prints those nodes. Returns kRefused if no
+// other node takes over some division.
 ExitCode AwaitOthers(Session& session, const std::string& node, std::set<uint32_t> divisions) {
   const auto stub = v1::AdminService::NewStub(session.channel());
   const auto begun = std::chrono::steady_clock::now();

@@ -12,8 +12,9 @@
 namespace freshet::cli {
 namespace {
 
-// The messages of grpc.health.v1 have a single field with the number 1, a string and a number.
-// These standard messages have the same bytes, so no foreign .proto is copied here.
+// The request of grpc.health.v1 has a single field, number 1, which is a string. The response has a
+// single field, number 1, which is an enum. The messages below are encoded in the same way, so no
+// foreign .proto is copied here.
 using HealthRequest = google::protobuf::StringValue;
 using HealthResponse = google::protobuf::Int32Value;
 constexpr int kServing = 1;

@@ -34,8 +34,8 @@ struct Term {
   v1::TermOrigin origin;
 };
 
-// Returns a line for each term with its name, value and origin; nothing if all are the server's
-// defaults.
+// Returns one line for each setting, with its name, value and origin. Empty if all settings are the
+// server's defaults.
 std::string ShowOrigins(const v1::HostState& host) {
   const bool capped = host.max_crawls().count() > 0;
   const bool always = host.hours().empty() || host.hours() == "00:00-24:00";

@@ -1,4 +1,4 @@
-// Describes a host for people.
+// Describes a host in text for users.
 #ifndef FRESHET_TOOLS_CLI_HOST_TEXT_H_
 #define FRESHET_TOOLS_CLI_HOST_TEXT_H_
 
@@ -9,8 +9,9 @@
 
 namespace freshet::cli {
 
-// Returns its politeness, its state and the reason why it waits, and below a line for each property
-// that only some hosts have. Indents all lines but the first by `indent` columns.
+// Returns a line with the host's politeness, its state and the reason why it waits. Further lines
+// follow for properties that only some hosts have. All lines but the first are indented by `indent`
+// columns.
 [[nodiscard]] std::string ShowHost(const v1::HostState& host, size_t indent = 0);
 
 }  // namespace freshet::cli

@@ -1,4 +1,4 @@
-// Batches of items, for every kind of request.
+// Batches of items, for every type of request.
 #ifndef FRESHET_TOOLS_CLI_ITEM_BATCH_H_
 #define FRESHET_TOOLS_CLI_ITEM_BATCH_H_
 
@@ -15,15 +15,17 @@
 
 namespace freshet::cli {
 
-// Most items in a message: the server's limit, and far below its limit on bytes.
+// The maximum number of items in a message. It is the limit of the server. Batches of
+// kMaxBatchBytes stay far below the server's limit on bytes.
 inline constexpr int kMaxBatchItems = 1000;
 inline constexpr size_t kMaxBatchBytes = 4 << 20;
-// Batches that are sent before the first is acknowledged; with their size a bound on memory.
+// The maximum number of batches in flight. Together with kMaxBatchBytes it bounds the memory used.
 inline constexpr size_t kMaxBatchesInFlight = 16;
-// Attempts for an item while the server is busy; then the item counts as refused.
+// How often an item is sent while the server is too busy. After the last attempt, the item counts
+// as refused.
 inline constexpr int kMaxAttempts = 10;
 
-// The repeated field of each request, and the name of its items in messages.
+// Items returns the repeated field of a request. NameOf returns the name of an item for messages.
 inline auto* Items(v1::UpsertPagesRequest& request) { return request.mutable_pages(); }
 inline auto* Items(v1::ReportCrawlsRequest& request) { return request.mutable_results(); }
 inline auto* Items(v1::SignalChangesRequest& request) { return request.mutable_signals(); }
@@ -36,7 +38,7 @@ inline std::string NameOf(const v1::CrawlResult& result) {
   return result.url().empty() ? fmt::format("lease {}", result.lease_id()) : result.url();
 }
 
-// Returns a request for some of the items, with all other fields the same.
+// Returns a copy of the request without its items.
 template <typename Request>
 Request WithoutItems(Request& request) {
   Request rest;
@@ -47,7 +49,7 @@ Request WithoutItems(Request& request) {
   *Items(request) = std::move(kept);
   return rest;
 }
-// A part of a poll must not look like a smaller poll.
+// Also sets the size of the whole poll, so that a part of a poll does not look like a smaller poll.
 inline v1::SignalChangesRequest WithoutItems(v1::SignalChangesRequest& request) {
   v1::SignalChangesRequest rest;
   rest.set_poll_size(request.has_poll_size() ? request.poll_size()
@@ -56,7 +58,7 @@ inline v1::SignalChangesRequest WithoutItems(v1::SignalChangesRequest& request) 
   return rest;
 }
 
-// One message, and the rows of its items.
+// One message, and the row number of each of its items.
 template <typename Request>
 struct Batch {
   Request request;

@@ -54,7 +54,7 @@ namespace {
 absl::Status SetResultText(std::string_view column, const std::string& value,
                            v1::CrawlResult* result) {
   if (column == "url") {
-    // Digits alone in place of a URL are a lease.
+    // A number in place of a URL is a lease id.
     const absl::StatusOr<uint64_t> lease = ParseCount(value);
     if (!lease.ok()) result->set_url(value);
     if (lease.ok()) result->set_lease_id(*lease);

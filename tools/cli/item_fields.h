@@ -21,7 +21,7 @@ absl::Status Assign(const absl::StatusOr<T>& value, Set set) {
   return absl::OkStatus();
 }
 
-// Puts the name of an option or column before its error.
+// Adds the name of the option or column to the beginning of the error.
 [[nodiscard]] inline absl::Status Named(std::string_view name, const absl::Status& status) {
   if (status.ok()) return status;
   return absl::InvalidArgumentError(fmt::format(
@@ -32,8 +32,8 @@ absl::Status Assign(const absl::StatusOr<T>& value, Set set) {
 [[nodiscard]] const RowFormat& PageFormat();
 [[nodiscard]] const RowFormat& ResultFormat();
 
-// Sets the field that has the name of the column. InvalidArgument names the fault of the value.
-// Ignores columns of other names.
+// Sets the field that has the name of the column; ignores columns of other names. InvalidArgument:
+// the value is invalid; the message says why.
 absl::Status SetPageField(std::string_view column, const std::string& value, v1::PageSpec* page);
 absl::Status SetResultField(std::string_view column, const std::string& value,
                             v1::CrawlResult* result);

@@ -19,7 +19,8 @@ using google::protobuf::Reflection;
 using google::protobuf::util::TimeUtil;
 using nlohmann::ordered_json;
 
-// A double holds every integer up to here, so readers that parse numbers as doubles lose nothing.
+// A double can hold every integer up to this one exactly, so readers that parse numbers as doubles
+// lose nothing.
 constexpr uint64_t kExact = uint64_t{1} << 53;
 
 ordered_json Integer(int64_t value) {
@@ -52,7 +53,7 @@ ordered_json MessageValue(const Message& message) {
   return ToJson(message);
 }
 
-// The value of a field; of a repeated one, of its element `i`.
+// Returns the value of a field, or of element `i` if the field is repeated.
 ordered_json FieldValue(const Message& message, const FieldDescriptor& field, int i) {
   const Reflection& get = *message.GetReflection();
   const bool many = field.is_repeated();

@@ -56,14 +56,14 @@ bool IsUtf8(std::string_view text) {
   return true;
 }
 
-// State of zlib, which keeps pointers into itself and so must not move.
+// The state of zlib. It must not move, because zlib keeps pointers into it.
 struct ByteSource::Inflater {
   static constexpr uLong kMagicBytes = 2;  // first bytes of a member
   z_stream stream{};
   bool ended = false;    // the last member of the file is complete
   bool further = false;  // at least one member has begun
-  bool over = false;     // the rest is not a member; skipped, as gzip does
-  bool full = false;     // the last output filled its buffer: more may follow without further input
+  bool over = false;     // the rest is not a member and is skipped, as in gzip
+  bool full = false;     // the last output filled the buffer; more output can follow without input
   std::vector<char> piece = std::vector<char>(kBufferBytes);
 
   Inflater() { inflateInit2(&stream, 16 + MAX_WBITS); }
@@ -72,7 +72,7 @@ struct ByteSource::Inflater {
   Inflater& operator=(const Inflater&) = delete;
 
   [[nodiscard]] bool NeedsInput() const { return (stream.avail_in == 0 && !full) || over; }
-  // Whether the input may end here: no member is incomplete.
+  // Whether the input may end here, because no member is incomplete.
   [[nodiscard]] bool MayEnd() const {
     return ended || over || (further && stream.total_in < kMagicBytes);
   }
@@ -80,8 +80,8 @@ struct ByteSource::Inflater {
     stream.next_in = reinterpret_cast<Bytef*>(input);
     stream.avail_in = static_cast<uInt>(size);
   }
-  // Decompresses one piece onto `out`. A file may consist of several compressed members, and end
-  // with other bytes.
+  // Decompresses the next piece and appends it to `out`. A file can consist of several compressed
+  // members, and end with other bytes.
   absl::Status Append(std::string* out) {
     if (over) return absl::OkStatus();
     if (ended) {

@@ -15,16 +15,16 @@ namespace freshet::cli {
 
 // Reads bytes of a file descriptor, decompressed if they start like gzip.
 //
-// Holds at most three buffers of 64 KiB, whatever the size of the input and its decompressed form.
-// Owner thread only.
+// Holds at most three buffers of 64 KiB, however large the input is and whatever it decompresses
+// to. Owner thread only.
 class ByteSource {
  public:
   // Opens a file. NotFound if it cannot be opened.
   static absl::StatusOr<std::unique_ptr<ByteSource>> Open(const std::string& path);
   // Reads from a descriptor that the caller owns and keeps open.
   static std::unique_ptr<ByteSource> FromDescriptor(int descriptor);
-  // Reads another source, decompressed again if it starts like gzip. DataLoss: `packed` is
-  // compressed and has more than `most` bytes.
+  // Reads from another source, and decompresses its bytes once more if they start like gzip.
+  // DataLoss: the bytes of `packed` are compressed, and there are more than `most`.
   static std::unique_ptr<ByteSource> Of(std::unique_ptr<ByteSource> packed, size_t most);
 
   ~ByteSource();
@@ -35,8 +35,8 @@ class ByteSource {
   // data is corrupt or cut off.
   absl::StatusOr<bool> Read(std::string* out);
 
-  // Returns the bytes that Read will return first, at most 64 KiB; empty at the end. Only before
-  // the first Read. Errors: see Read.
+  // Returns the bytes that Read will return first, at most 64 KiB; empty at the end. Must be called
+  // before the first Read. Errors: see Read.
   absl::StatusOr<std::string_view> Peek();
 
   // Whether Read would block because a pipe or terminal has no data yet.
@@ -58,10 +58,10 @@ class ByteSource {
   std::unique_ptr<Inflater> inflater_;  // only for compressed input
 };
 
-// Lines of a byte source, without their ends. Owner thread only.
+// Reads the lines of a byte source, without their line ends. Owner thread only.
 class LineSource {
  public:
-  // Longest line, so that a binary file cannot fill the memory.
+  // The maximum length of a line, so that a binary file cannot fill the memory.
   static constexpr size_t kMaxLineBytes = 1 << 20;
 
   explicit LineSource(std::unique_ptr<ByteSource> bytes, size_t max_line_bytes = kMaxLineBytes)
@@ -69,11 +69,11 @@ class LineSource {
 
   // Reads the next line; false at the end. Drops a byte order mark at the start, and a carriage
   // return before a line end. InvalidArgument: the line is too long or not UTF-8; the next call
-  // continues behind it. FailedPrecondition: the input begins with the mark of UTF-16. Other
-  // errors: see ByteSource.
+  // continues after it. FailedPrecondition: the input begins with the mark of UTF-16. Other errors:
+  // see ByteSource.
   absl::StatusOr<bool> Next(std::string* line);
 
-  // Whether Next would block because the sender is slow.
+  // Whether Next would block because the sender has not sent the next line yet.
   [[nodiscard]] bool WouldWait() const;
 
   // Number of the last line returned, from 1.

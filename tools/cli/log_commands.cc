@@ -31,7 +31,7 @@ ExitCode ShowLevels(Session& session, const Response& response) {
   return kAccepted;
 }
 
-// A single word is the level of all modules.
+// If only one word is given, it is the level for all modules.
 ExitCode LogLevel(Session& session, std::string module, std::string level) {
   if (module.empty()) {
     v1::GetLogLevelsResponse response;
@@ -48,7 +48,7 @@ ExitCode LogLevel(Session& session, std::string module, std::string level) {
   return code == kAccepted ? ShowLevels(session, response) : code;
 }
 
-// "SetCrawlRate" of "/freshet.v1.AdminService/SetCrawlRate".
+// Returns for example "SetCrawlRate" for "/freshet.v1.AdminService/SetCrawlRate".
 std::string ShowAction(const std::string& action) {
   return ShowText(action.substr(action.rfind('/') + 1));
 }

@@ -30,15 +30,15 @@ std::string_view OddNumber(std::string_view word) {
   return negative ? "-Infinity" : "Infinity";
 }
 
-// Returns the length of the string at the beginning of the text, with its quotes.
+// Returns the length of the quoted string at the beginning of the text, including its quotes.
 size_t StringBytes(std::string_view text) {
   size_t i = 1;
   while (i < text.size() && text[i] != '"') i += text[i] == '\\' ? 2 : 1;
   return std::min(i + 1, text.size());
 }
 
-// Replaces each odd number by the result of `replace`. `name` is the last string before the number:
-// the name of its field.
+// Replaces each odd number by the result of `replace`. `name` is the last string before the number,
+// which is the name of its field.
 std::string ReplaceOddNumbers(
     std::string_view json,
     const std::function<std::string(std::string_view name, std::string_view number)>& replace) {

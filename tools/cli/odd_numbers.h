@@ -9,13 +9,13 @@
 
 namespace freshet::cli {
 
-// Returns the text with NaN, Infinity and similar words, and numbers beyond any double, as strings
-// ("NaN", "-Infinity"). A reader then loses one field, which it can name, instead of the whole
-// object. Leaves all other text unchanged, even if not JSON. Thread-safe.
+// Returns the text with words such as NaN and Infinity, and numbers too large for a double, as
+// strings ("NaN", "-Infinity"). A reader can then report the one field, instead of rejecting the
+// whole object. All other text is returned unchanged, even if it is not JSON. Thread-safe.
 [[nodiscard]] std::string QuoteOddNumbers(std::string_view json);
 
-// Replaces these numbers by null, for readers that do not take strings as numbers. Adds "name: NaN
-// is no number of JSON" for each.
+// Replaces these numbers by null, for readers that do not accept strings as numbers. For each
+// number, appends "name: NaN is no number of JSON" to the vector.
 [[nodiscard]] std::string DropOddNumbers(std::string_view json, std::vector<std::string>* dropped);
 
 // Parses JSON, with odd numbers as strings. Returns a discarded value (is_object is false) for

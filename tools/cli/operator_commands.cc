@@ -19,8 +19,8 @@
 namespace freshet::cli {
 namespace {
 
-// Connects and makes one call, then prints the response as JSON, or as the text of `show`. A call
-// that may take minutes has `patience`, the text to show meanwhile.
+// Connects and makes one call. Prints the response as JSON, or as the text that `show` returns. If
+// the call can take minutes, `patience` is the text to show while it runs.
 template <typename Request, typename Response, typename Show>
 ExitCode Ask(Session& session,
              grpc::Status (Admin::*method)(grpc::ClientContext*, const Request&, Response*),
@@ -133,7 +133,8 @@ struct HostOptions {
   }
 };
 
-// The server would lift a block for a time in the past; users of this option never mean that.
+// The server would lift the block if the time were in the past, but users of this option never
+// intend that.
 absl::Status FillBlock(const std::string& text, v1::SetHostPolitenessRequest* request) {
   const absl::StatusOr<google::protobuf::Timestamp> until = ParseTime(text);
   if (!until.ok()) return until.status();

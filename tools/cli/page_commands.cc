@@ -18,7 +18,7 @@ namespace {
 
 struct UpsertOptions {
   std::vector<std::string> arguments;
-  // Default settings of rows, by column, as text in the form of rows.
+  // Default settings for all rows, by column. Values are texts in the same form as in rows.
   std::vector<std::pair<std::string, std::string>> settings;
   bool reset = false;
   bool strict = false;
@@ -103,7 +103,7 @@ const RowFormat& UrlFormat() {
   return kFormat;
 }
 
-// Sends one batch of URLs with the method `call`, and repeats those for which the server was too
+// Sends one batch of URLs with the method `call`. Sends those again for which the server was too
 // busy.
 template <typename Request, typename Response, typename CallMethod>
 grpc::Status SendUrls(Batch<Request> batch, Tally& tally, CallMethod call) {
@@ -118,7 +118,8 @@ grpc::Status SendUrls(Batch<Request> batch, Tally& tally, CallMethod call) {
   return grpc::Status::OK;
 }
 
-// Sends the URLs of all rows in batches, one call each; a call has one namespace.
+// Sends the URLs of all rows in batches, one call for each batch. All URLs of a call are in the
+// same namespace.
 template <typename Request, typename Response, typename CallMethod>
 ExitCode SendAllUrls(Session& session, const UrlOptions& options, CallMethod call) {
   TellInput(session, options.arguments);
@@ -148,7 +149,7 @@ ExitCode SendAllUrls(Session& session, const UrlOptions& options, CallMethod cal
   if (status.ok()) {
     status = SendUrls<Request, Response>(std::exchange(batch, {}), tally, call);
   }
-  // Without any item there is nothing to sum up.
+  // Without any items, there is nothing to summarise.
   if (input.ok() || tally.items() > 0) tally.Summarise(0);
   ExitCode code = tally.code();
   if (!status.ok()) code = session.Fail(status);

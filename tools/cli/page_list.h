@@ -1,4 +1,4 @@
-// Lists of pages: the request, and the end of a printed list.
+// Requests for lists of pages, and the last line of a printed list.
 #ifndef FRESHET_TOOLS_CLI_PAGE_LIST_H_
 #define FRESHET_TOOLS_CLI_PAGE_LIST_H_
 
@@ -26,7 +26,7 @@ struct ListOptions {
   std::string limit;
 };
 
-// Fills a request to list or export, which have the same fields.
+// Fills a request to list or to export pages; both have the same fields.
 template <typename Request>
 absl::Status FillList(const ListOptions& options, Request* request) {
   if (options.crawl_id) request->mutable_filter()->set_crawl_id(*options.crawl_id);
@@ -42,9 +42,9 @@ absl::Status FillList(const ListOptions& options, Request* request) {
   return Named("--limit", Assign(limit, [request](uint64_t x) { request->set_limit(x); }));
 }
 
-// Prints every message of a stream of pages. Then says on standard error whether the list is
-// complete, and if not how to continue. Returns exit code 0 only for a complete list, for scripts
-// that see only the output.
+// Prints all messages of a stream of pages. Then reports on standard error whether the list is
+// complete, and if not, how to continue it. The exit code is 0 only if the list is complete,
+// because scripts may see only standard output.
 template <typename Response, typename Stream, typename Print>
 ExitCode PrintStream(const Session& session, const ListOptions& options,
                      grpc::ClientContext& context, Stream& stream, Print print) {
@@ -64,13 +64,13 @@ ExitCode PrintStream(const Session& session, const ListOptions& options,
   const std::string count = fmt::format("{} {}", ShowCount(pages), pages == 1 ? "page" : "pages");
   const std::string go_on = token.empty() ? "" : fmt::format(": --page-token {}", token);
   if (!status.ok()) {
-    // If the output is open, only the server can have cancelled.
+    // If the output is still open, only the server can have cancelled the call.
     const bool unread = status.error_code() == grpc::StatusCode::CANCELLED;
     const ExitCode code =
         session.Fail(unread ? grpc::Status(grpc::StatusCode::UNAVAILABLE,
                                            "the list was left unread for too long")
                             : status);
-    // The call was refused, so there is no list to continue.
+    // The call was refused, so there is no list to report on.
     if (pages == 0 && code == kRefused) return code;
     session.Complain(fmt::format("cut off after {}; more may follow{}", count, go_on));
     return code;

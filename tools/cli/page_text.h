@@ -11,12 +11,13 @@
 
 namespace freshet::cli {
 
-// Says how many intervals between crawls an estimate uses: "1 interval", "2.5 intervals".
+// Returns how many intervals between crawls an estimate is based on, for example "1 interval" or
+// "2.5 intervals".
 [[nodiscard]] inline std::string ShowIntervals(double count) {
   return fmt::format("{} interval{}", ShowNumber(count), count == 1 ? "" : "s");
 }
 
-// Explains why a page cannot be shown, and names the page unless the server did.
+// Prints why a page cannot be shown. Names the page unless the server's message does.
 [[nodiscard]] inline ExitCode FailOfPage(const Session& session, const grpc::Status& status,
                                          const std::string& url) {
   std::string message = status.error_message();

@@ -53,7 +53,7 @@ absl::StatusOr<google::protobuf::Timestamp> ParseCalendar(std::string_view text)
   return Wrong(text, "a time: Unix seconds, or ISO 8601 such as 2024-05-17T08:30Z");
 }
 
-// Returns the seconds in a unit, 0 for an unknown one.
+// Returns the length of a unit in seconds; 0 = unknown unit.
 double UnitSeconds(std::string_view unit) {
   static constexpr std::array<std::pair<std::string_view, double>, 7> kUnits = {
       {{"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}, {"", 1}}};

@@ -1,4 +1,5 @@
-// The signals of one poll of a source, sent as one poll whatever their number.
+// Sends the signals of one poll of a source, so that the server sees one poll even if the signals
+// need several messages.
 #ifndef FRESHET_TOOLS_CLI_POLL_H_
 #define FRESHET_TOOLS_CLI_POLL_H_
 
@@ -12,8 +13,8 @@ namespace freshet::cli {
 
 using SignalUploader = Uploader<v1::SignalChangesRequest, v1::SignalChangesResponse>;
 
-// Collects the signals of one poll. If they fit in one message the server counts the pages of each
-// host itself. Otherwise every message gives the size of the poll, as far as known.
+// Collects the signals of one poll. If they fit into one message, the server counts the pages of
+// each host itself. Otherwise each message gives the size of the poll, as far as it is known then.
 // Thread-compatible.
 class Poll {
  public:
@@ -21,7 +22,7 @@ class Poll {
   Poll(uint64_t id, SignalUploader& uploader, uint64_t least = 0)
       : id_(id), least_(least), uploader_(uploader) {}
 
-  // Adds a signal; false when the stream is broken.
+  // Adds a signal. Returns false if the stream is broken.
   bool Add(const v1::ChangeSignal& signal, uint64_t row) {
     ++size_;
     if (batch_.Full() && !Send(true)) return false;
@@ -31,7 +32,7 @@ class Poll {
     return true;
   }
 
-  // Sends the collected signals. With fewer than `least` so far, more must follow.
+  // Sends the collected signals. If fewer than `least` have been sent after that, more must follow.
   bool Flush() { return batch_.rows.empty() || Send(std::max(size_, least_) > batch_.rows.size()); }
 
  private:

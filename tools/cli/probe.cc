@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kPatienceMillis = 500;
 
-// A connection that is closed with the object. Thread-compatible.
+// A connection that the destructor closes. Thread-compatible.
 class Connection {
  public:
   explicit Connection(const addrinfo& address)
@@ -34,7 +34,7 @@ class Connection {
 
   [[nodiscard]] int error() const { return error_; }
 
-  // Whether the answer to a request begins like one of HTTP/1.
+  // Whether the server answers a request with the beginning of an HTTP/1 response.
   [[nodiscard]] bool SpeaksHttp() const {
     constexpr std::string_view kRequest = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
     constexpr std::string_view kAnswer = "HTTP/1.";

@@ -6,15 +6,15 @@
 
 namespace freshet::cli {
 
-// The answer at an address.
+// The kind of answer at an address.
 enum class Probed {
   kNobody,  // connections are refused
   kHttp,    // the answer is HTTP/1
-  kOther,   // anything else, or unknown
+  kOther,   // something else answers, or the answer is unknown
 };
 
-// Connects to "host:port" in plain text and asks for a page. Takes about a second at most, besides
-// looking the name up. Thread-safe.
+// Connects to "host:port" in plain text and asks for a page. Takes at most about a second, not
+// counting the lookup of the name. Thread-safe.
 [[nodiscard]] Probed Probe(const std::string& address);
 
 }  // namespace freshet::cli

@@ -1,4 +1,4 @@
-// Shows on a terminal or in a log how far a slow command has come.
+// Shows the progress of a slow command on a terminal or in a log.
 #ifndef FRESHET_TOOLS_CLI_PROGRESS_H_
 #define FRESHET_TOOLS_CLI_PROGRESS_H_
 
@@ -18,12 +18,12 @@ inline constexpr uint64_t kMaxFaultsPrinted = 100;
 // Where and how progress is shown.
 struct ProgressStyle {
   std::ostream* out = nullptr;  // never null while in use
-  bool terminal = false;        // rewrites one line; else a new line now and then
-  bool quiet = false;           // shows only lines of Print
+  bool terminal = false;        // rewrites one line; otherwise prints a new line now and then
+  bool quiet = false;           // shows only the lines of Print
 };
 
-// Shows `what`, the count and the elapsed time, from one second after its construction until its
-// destruction. Thread-safe.
+// Shows `what`, the count and the elapsed time. The display begins one second after construction
+// and ends with destruction. Thread-safe.
 class Progress {
  public:
   Progress(ProgressStyle style, std::string what);
@@ -31,13 +31,13 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Counts more items as done.
+  // Adds to the count of processed items.
   void Add(uint64_t items) { done_.fetch_add(items, std::memory_order_relaxed); }
 
-  // Prints a line to the same place, without mixing it with the progress.
+  // Prints a line to the same stream without garbling the progress display.
   void Print(std::string_view line);
-  // Prints a line about a faulty item. Prints the first kMaxFaultsPrinted of them, and at the end
-  // the number of the others.
+  // Prints a line about a faulty item. After kMaxFaultsPrinted lines, the others are only counted;
+  // their number is printed at the end.
   void PrintFault(std::string_view line);
 
  private:

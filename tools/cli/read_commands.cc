@@ -21,7 +21,7 @@ namespace {
 // Prints `name   value` lines of a report.
 class FactPrinter {
  public:
-  // The column of values.
+  // The column at which values begin.
   static constexpr size_t kIndent = 24;
 
   explicit FactPrinter(std::ostream& out) : out_(out) {}
@@ -63,7 +63,7 @@ void PrintCrawls(const v1::Page& page, FactPrinter& facts) {
     facts.Say("last outcome", outcome);
   }
   facts.Say("last change", ShowTime(page.last_change_time(), page.has_last_change_time()));
-  // Shown even if the crawler called the first crawl changed.
+  // Shown even if the crawler reported the first crawl as changed.
   facts.Say("crawls", page.crawls() == 1 && !page.has_last_change_time()
                           ? "1; the second will be the first that can find a change"
                           : fmt::format("{}, of which {} found a change", ShowCount(page.crawls()),
@@ -101,7 +101,7 @@ void PrintEstimates(const v1::PageEstimates& estimates, FactPrinter& facts) {
 
 void PrintExplanation(const v1::Explanation& why, bool crawled, FactPrinter& facts) {
   facts.Say("decision", ShowEnum(v1::Decision_Name(why.decision()), "DECISION_"));
-  // A value has the unit importance x seconds, which the glossary explains.
+  // The unit of a value is importance x seconds. The glossary explains it.
   facts.Say("value", fmt::format("{} importance x seconds, price {} ({})", ShowNumber(why.value()),
                                  ShowNumber(why.price()), ShowText(why.policy())));
   if (why.value_share() < 0.9995) {

@@ -1,4 +1,5 @@
-// restore: needs neither a server nor the store's code. It runs the freshetd beside this program.
+// restore: needs neither a server nor the code of the store. It runs the program freshetd that is
+// installed next to this one.
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,7 +18,7 @@ extern char** environ;
 namespace freshet::cli {
 namespace {
 
-// Returns the freshetd beside this program, else the one on the path.
+// Returns the freshetd next to this program, or else the one on the path.
 std::string Daemon() {
   char self[PATH_MAX];
   const ssize_t size = readlink("/proc/self/exe", self, sizeof(self));

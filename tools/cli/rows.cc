@@ -20,7 +20,7 @@ absl::Status RowError(uint64_t row, std::string_view reason) {
   return absl::InvalidArgumentError(fmt::format("row {}: {}", row, reason));
 }
 
-// Returns the proper name of a column, or nothing.
+// Returns the proper name of a column. nullopt = there is no such column.
 std::optional<std::string_view> ColumnNamed(const RowFormat& format, std::string_view name) {
   for (const auto& [alias, column] : format.aliases) {
     if (alias == name) return column;
@@ -30,7 +30,7 @@ std::optional<std::string_view> ColumnNamed(const RowFormat& format, std::string
   return *it;
 }
 
-// Returns ", did you mean url?" if a column has a similar name.
+// Returns for example ", did you mean url?" if a column has a similar name.
 std::string MeantColumn(const RowFormat& format, std::string_view name) {
   return DidYouMean(name, {format.columns.begin(), format.columns.end()});
 }
@@ -40,8 +40,8 @@ bool IsNumber(std::string_view text) {
          text.find_first_of("0123456789") != std::string_view::npos;
 }
 
-// Whether a line without tabs is probably CSV: URLs may have commas too, but rarely before a number
-// or another URL.
+// Whether a line without tabs is probably CSV. URLs can contain commas, too, but rarely before a
+// number or another URL.
 bool LooksLikeCsv(std::string_view line) {
   const size_t comma = line.find_first_of(",;");
   if (comma == std::string_view::npos) return false;
@@ -67,7 +67,7 @@ class TextRows : public RowSource {
       row->fields.clear();
       if (form_ == Form::kUnknown) {
         absl::StatusOr<bool> header = TellForm(text);
-        // Without its header no later line can be understood.
+        // If the header cannot be understood, no later line can be either.
         if (!header.ok()) return absl::FailedPreconditionError(header.status().message());
         if (*header) continue;
       }
@@ -82,14 +82,14 @@ class TextRows : public RowSource {
  private:
   enum class Form { kUnknown, kJson, kTable, kCsv, kPlain };
 
-  // Detects the form by the first line; true if that was a header.
+  // Detects the format by the first line. Returns true if that line was a header.
   absl::StatusOr<bool> TellForm(std::string_view first) {
     if (first.front() == '{') {
       form_ = Form::kJson;
       return false;
     }
     for (const char separator : {'\t', ',', ';'}) {
-      // A single column has no separator; only a named CSV has quotes.
+      // A line with a single column has no separator. Only an input that is named CSV has quotes.
       if (csv_ && separator == '\t' && line_.find('\t') == std::string::npos) continue;
       const std::optional<std::vector<std::string>> cells =
           separator == '\t' ? Owned(SplitAt(line_, "\t", false)) : SplitCsv(line_, separator);
@@ -151,7 +151,7 @@ class TextRows : public RowSource {
       case Form::kUnknown:
         break;
     }
-    // Without tabs a line is split at spaces, which no URL contains.
+    // A line without tabs is split at spaces, which no URL contains.
     const bool tabs = IsTabbed();
     if (!tabs && LooksLikeCsv(Trimmed(line_))) return CsvError(row->number);
     return ParseCells(SplitAt(Trimmed(line_), tabs ? "\t" : " ", !tabs), format_.positional, row);
@@ -247,12 +247,12 @@ class ArgumentRows : public RowSource {
   [[nodiscard]] bool WouldWait() const override { return file_ && file_->WouldWait(); }
 
  private:
-  // Adds the file, since each file counts its rows from 1.
+  // Adds the file name, because the rows of each file are counted from 1.
   [[nodiscard]] absl::Status OfFile(const absl::Status& status) const {
     return {status.code(),
             fmt::format("{}: {}", arguments_[next_ - 1], std::string(status.message()))};
   }
-  // Faults here are those of the command line, not of a row.
+  // Errors here are errors of the command line, not of a row.
   absl::StatusOr<bool> TakeItem(Row* row) {
     if (!names_item_(arguments_[next_]) && !NamesLease(arguments_[next_])) {
       return absl::FailedPreconditionError(
@@ -272,7 +272,7 @@ class ArgumentRows : public RowSource {
     return true;
   }
 
-  // Digits alone name a lease if rows may name one.
+  // Whether the argument is a number and thus names a lease, if rows may name leases.
   [[nodiscard]] bool NamesLease(std::string_view argument) const {
     return std::find(format_.columns.begin(), format_.columns.end(), "lease_id") !=
                format_.columns.end() &&

@@ -41,7 +41,7 @@ void AddGlobalOptions(CLI::App& app, Settings& settings) {
   app.set_version_flag("--version", kVersion);
 }
 
-// Adds the word `version`, for people who do not know the option.
+// Adds the command `version`, for users who do not know the option.
 void AddVersion(CLI::App& app, Action& action) {
   app.add_subcommand("version", "Print the version")->callback([&action] {
     action = [](Session& session) {
@@ -57,8 +57,8 @@ void AddVersion(CLI::App& app, Action& action) {
 ExitCode FinishOutput(const Io& io, ExitCode code) {
   io.out->flush();
   if (*io.out) return code;
-  // The stream has lost the error number: one more byte, of output that is broken anyway, finds it
-  // again.
+  // The stream no longer has the error number. The output is broken anyway, so writing one more
+  // byte finds the error again.
   errno = 0;
   io.out->clear();
   io.out->put('\n').flush();
@@ -67,7 +67,7 @@ ExitCode FinishOutput(const Io& io, ExitCode code) {
   return kOutputLost;
 }
 
-// The commands in the order of the help, by purpose.
+// The commands by purpose, in the order in which the help lists them.
 struct Group {
   const char* name;
   std::vector<const char*> commands;

@@ -1,4 +1,4 @@
-// The program `freshet`, except what belongs to the process.
+// The program `freshet`, except for what depends on the process.
 #ifndef FRESHET_TOOLS_CLI_RUN_H_
 #define FRESHET_TOOLS_CLI_RUN_H_
 

@@ -13,10 +13,10 @@
 namespace freshet::cli {
 namespace {
 
-// Batches that the server sends hold up to 1,000 pages with URLs of up to 8 KiB.
+// A batch from the server can have 1,000 pages with URLs of up to 8 KiB.
 constexpr int kMaxReceivedBytes = 64 << 20;
-// A client connects within this many seconds if the server is running or starting; a slow network
-// may take longer.
+// If the server is running or about to start, a client usually connects within this many seconds.
+// Over a slow network it can take longer.
 constexpr double kSoon = 0.9;
 
 std::chrono::system_clock::time_point After(double seconds) {
@@ -57,7 +57,7 @@ absl::Status Session::Connect() {
   return failed;
 }
 
-// Waits for a server that may be starting, and tells the user so at once.
+// Waits for a server that might be starting, and immediately tells the user about the wait.
 absl::Status Session::AwaitServer(std::chrono::system_clock::time_point deadline) const {
   const Probed probed = Probe(settings_.server);
   if (probed == Probed::kHttp && !settings_.security.speaks_tls()) {
@@ -112,7 +112,7 @@ std::optional<std::chrono::milliseconds> AskedToWait(const grpc::Status& status,
   const auto it = trailer.find("grpc-retry-pushback-ms");
   if (it == trailer.end()) return std::nullopt;
   const absl::StatusOr<uint64_t> wait = ParseCount({it->second.data(), it->second.size()});
-  // A server that names no delay is still not called without a pause.
+  // Even if a server names no delay, the client pauses before it calls again.
   constexpr uint64_t kShortest = 10;
   constexpr uint64_t kLongest = 86'400'000;
   if (!wait.ok()) return std::nullopt;

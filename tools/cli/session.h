@@ -1,4 +1,4 @@
-// The common basis of all commands of `freshet`: settings, streams, a connection to the server.
+// The settings, streams and server connection that all commands of `freshet` use.
 #ifndef FRESHET_TOOLS_CLI_SESSION_H_
 #define FRESHET_TOOLS_CLI_SESSION_H_
 
@@ -18,8 +18,8 @@
 
 namespace freshet::cli {
 
-// Exit codes: the contract with scripts. If several apply, lost output wins over bad usage, bad
-// usage over an unreachable server, and that over refused items.
+// The exit codes, on which scripts rely. If several apply, the order of precedence is: lost output,
+// bad usage, unreachable server, refused items.
 enum ExitCode : int {
   kAccepted = 0,
   kRefused = 1,
@@ -28,7 +28,7 @@ enum ExitCode : int {
   kOutputLost = 4,
 };
 
-// The options before the command.
+// The options that precede the command.
 struct Settings {
   std::string server = "127.0.0.1:7071";
   ClientSecurity security;
@@ -47,13 +47,13 @@ struct Io {
   size_t columns = 0;     // cells in a line of `out`; 0 = no terminal
 };
 
-// One run of the program. Thread-compatible; channel() may be shared between threads.
+// State of one run of the program. Thread-compatible; channel() may be shared between threads.
 class Session {
  public:
   Session(Settings settings, Io io);
 
-  // Waits until the server answers. Unavailable: not within connect_seconds. InvalidArgument or
-  // NotFound: names a file or token that cannot be used.
+  // Waits until the server answers. Unavailable: it did not answer within connect_seconds.
+  // InvalidArgument or NotFound: a file or token cannot be used; the message names it.
   [[nodiscard]] absl::Status Connect();
 
   [[nodiscard]] const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
@@ -68,12 +68,12 @@ class Session {
   // Returns the deadline of a call that starts now.
   [[nodiscard]] std::chrono::system_clock::time_point CallDeadline() const;
 
-  // Each function prints one line on standard error, made safe for a terminal (ShowText), and
-  // returns the matching exit code.
+  // Each of these functions prints one line on standard error, made safe for a terminal (ShowText),
+  // and returns the matching exit code.
   ExitCode Fail(const absl::Status& status) const;
   ExitCode Fail(const grpc::Status& status) const;
   void Complain(std::string_view text) const;
-  // Prints a line on standard error about a success.
+  // Prints a line on standard error that is not about an error.
   void Note(std::string_view text) const;
 
  private:
@@ -84,12 +84,13 @@ class Session {
   std::shared_ptr<grpc::Channel> channel_;
 };
 
-// Returns the delay that a busy server asks for before the next call; nothing if it asks for none.
+// Returns how long a busy server asks the client to wait before the next call; nullopt = the server
+// names no delay.
 [[nodiscard]] std::optional<std::chrono::milliseconds> AskedToWait(
     const grpc::Status& status, const grpc::ClientContext& context);
 
-// Makes a unary call with the session's deadline and shows progress when it takes long. Repeats the
-// call when the server says so, if that is before the deadline.
+// Makes a unary call with the session's deadline, and shows progress if the call takes long.
+// Repeats the call if the server asks for it and the deadline allows it. Example of the arguments:
 //   session, &v1::AdminService::Stub::Pause, *stub, request, &response
 template <typename Stub, typename Request, typename Response>
 grpc::Status Call(const Session& session,
@@ -106,7 +107,7 @@ grpc::Status Call(const Session& session,
   }
 }
 
-// Makes a call without a deadline, since it may take minutes; shows `what` meanwhile.
+// Makes a call without a deadline, because it can take minutes. Shows `what` in the meantime.
 template <typename Stub, typename Request, typename Response>
 grpc::Status CallPatiently(const Session& session, std::string_view what,
                            grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,

@@ -10,12 +10,12 @@
 
 namespace freshet::cli {
 
-// Reads the entries of a sitemap, RSS or Atom in a file, plain or compressed with gzip; "-" means
-// the descriptor `input`. Reads a stream, and keeps only the entries. NotFound: the file cannot be
-// opened. DataLoss: the file cannot be read. InvalidArgument with the reason: another kind of
-// document (even an index of sitemaps), or more than kMaxFeedBytes once decompressed. An entry with
-// an unreadable date carries the error, and one with an unusable URL the reason; neither spoils
-// other entries.
+// Reads the entries of a sitemap, RSS feed or Atom feed. The file can be compressed with gzip; "-"
+// means the descriptor `input`. Only the entries are kept in memory. NotFound: the file cannot be
+// opened. DataLoss: the file cannot be read. InvalidArgument, with the reason: it is another kind
+// of document (even an index of sitemaps), or it has more than kMaxFeedBytes when decompressed. If
+// the date of an entry is unreadable, or its URL unusable, the entry says why, and all other
+// entries are read.
 [[nodiscard]] absl::StatusOr<std::vector<sitemap::FeedEntry>> ReadSitemap(const std::string& path,
                                                                           int input);
 

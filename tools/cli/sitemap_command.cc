@@ -36,7 +36,7 @@ struct SitemapOptions {
   std::string state;
   std::string user_agent = "freshet/" FRESHET_VERSION;
   std::string ca_file;
-  // Text for ParseDuration.
+  // In the form that ParseDuration reads.
   std::string fetch_timeout;
   std::string site_timeout;
   std::string every;
@@ -56,18 +56,18 @@ Instant Now() {
                                  .count());
 }
 
-// Defers SIGINT and SIGTERM for the rest of the process, so that work under way is completed.
+// Defers SIGINT and SIGTERM for the rest of the process, so that the work in progress is completed.
 // Thread-compatible.
 class StopSignals {
  public:
-  // Call before other threads start, which then ignore these signals too.
+  // Must be called before other threads start, because they inherit the deferred signals.
   StopSignals() {
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-    // The descriptor is never read, so it stays readable after a signal.
+    // Nobody reads from the descriptor, so it stays readable after a signal.
     descriptor_ = signalfd(-1, &signals, SFD_CLOEXEC);
   }
   ~StopSignals() {
@@ -76,21 +76,21 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  // Whether a signal has come. Thread-safe.
+  // Whether a signal has arrived. Thread-safe.
   [[nodiscard]] static bool Came() {
     sigset_t pending;
     sigpending(&pending);
     return sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1;
   }
-  // A descriptor that is readable once a signal has come.
+  // A descriptor that becomes readable when a signal arrives, and stays so.
   [[nodiscard]] int descriptor() const { return descriptor_; }
 
  private:
   int descriptor_ = -1;
 };
 
-// Waits for one of two descriptors, or until the time is over; -1 = no first descriptor. Returns
-// true for the first.
+// Waits until one of two descriptors is readable, or until `time` has passed. -1 = there is no
+// first descriptor. Returns true if the first descriptor is readable.
 bool WaitFor(int stop, int other, Duration time) {
   constexpr int64_t kLongest = 86'400'000;  // milliseconds; longer waits take several calls
   const int64_t millis = time.micros() / 1000 + (time.micros() % 1000 > 0 ? 1 : 0);
@@ -231,7 +231,7 @@ void PrintLine(const Session& session, const DocumentReport& report) {
   session.out() << text << std::endl;
 }
 
-// The output of the run so far, and its exit code. Thread-compatible.
+// Prints the reports of the run, and determines its exit code. Thread-compatible.
 class Reports {
  public:
   explicit Reports(const Session& session) : session_(session) {}
@@ -277,7 +277,7 @@ class Reports {
 ExitCode Sitemap(Session& session, const SitemapOptions& options) {
   sitemap::PollsOptions polling;
   absl::Status status = FillOptions(options, &polling);
-  // When documents are watched, a file may appear later.
+  // If documents are watched, a missing file may appear later.
   if (status.ok() && !polling.watch) status = CheckDocuments(options.arguments);
   if (!status.ok()) return session.Fail(status);
   const absl::StatusOr<std::string> path = StatePath(options);
@@ -287,7 +287,7 @@ ExitCode Sitemap(Session& session, const SitemapOptions& options) {
     stop = std::make_unique<StopSignals>();
     polling.poller.fetch.cancelled = StopSignals::Came;
   }
-  // A dry run may read a state that another process uses.
+  // A dry run can read a state file that another process uses.
   const auto state = options.dry_run ? PollState::OpenCopy(*path, options.news.crawl_id)
                                      : PollState::Open(*path, options.news.crawl_id);
   if (!state.ok()) {

@@ -12,7 +12,7 @@
 namespace freshet::cli {
 namespace {
 
-// Bytes of a site's URL that a line about it shows.
+// The maximum number of bytes of a site's URL in a printed line.
 constexpr size_t kShownNameBytes = 200;
 
 v1::PageSpec PageOf(const sitemap::FeedEntry& entry, const NewsOptions& options) {
@@ -23,7 +23,7 @@ v1::PageSpec PageOf(const sitemap::FeedEntry& entry, const NewsOptions& options)
   return page;
 }
 
-// Whether the server may accept the same item later.
+// Whether the server might accept the same item later.
 bool MayBeTaken(const v1::ItemError& error) {
   return error.code() != v1::ERROR_CODE_INVALID_ARGUMENT &&
          error.code() != v1::ERROR_CODE_NOT_FOUND;
@@ -51,7 +51,7 @@ v1::ChangeSignal SignalOf(const sitemap::FeedEntry& entry, Instant changed,
 
 double ImportanceOf(double priority) { return 2 * std::max(priority, 0.05); }
 
-// A stream and its counts. Shows no progress, because many may be open at once.
+// A stream and its counts. It shows no progress, because many streams can be open at the same time.
 template <typename AnyUploader>
 struct NewsSender::Upload {
   template <typename Open>
@@ -59,7 +59,8 @@ struct NewsSender::Upload {
       : progress(QuietStyle(sender.session_), noun),
         tally(sender.session_, progress, noun),
         uploader(sender.session_, tally, open) {
-    // Outcomes come only after something was sent, so this is in time.
+    // Outcomes arrive only after something was sent, so it is not too late to set the listener
+    // here.
     tally.Tell([&sender](uint64_t row, const std::string& name, const v1::ItemError& error) {
       sender.Book(row, name, error);
     });

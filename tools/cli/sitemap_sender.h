@@ -1,4 +1,4 @@
-// Sends the news of sitemaps to a server, or prints them.
+// Sends new pages and changes from sitemaps to a server, or prints them.
 #ifndef FRESHET_TOOLS_CLI_SITEMAP_SENDER_H_
 #define FRESHET_TOOLS_CLI_SITEMAP_SENDER_H_
 
@@ -13,37 +13,39 @@
 
 namespace freshet::cli {
 
-// Refusals of one document that are printed; the others are counted.
+// The maximum number of refusals of one document that are printed. Further ones are counted.
 inline constexpr uint64_t kMaxNamedRefusals = 10;
 
-// Options of a sender, in addition to the entries.
+// Options for all entries that a sender sends.
 struct NewsOptions {
   std::string source = "sitemap";
   std::string crawl_id;
   bool priority = false;  // sends the priority as importance
 };
 
-// Returns the importance for the priority that a sitemap gives a page among the others of its site.
-// The default priority 0.5 becomes 1, like pages of unknown importance. The least is 0.1, since a
-// page below the others is not worthless.
+// Returns the importance of a page, given the priority that a sitemap gives it among the pages of
+// its site. The default priority 0.5 becomes 1, like pages of unknown importance. The minimum is
+// 0.1, because a page below the others is not worthless.
 [[nodiscard]] double ImportanceOf(double priority);
 
-// Returns the signal for an entry with a date, as changed at this instant. The same claim always
-// has the same id, however often and wherever it is made.
+// Returns the signal for an entry with a date, with `changed` as the time of the change. The same
+// claim always has the same id, however often and wherever it is made.
 [[nodiscard]] v1::ChangeSignal SignalOf(const sitemap::FeedEntry& entry, Instant changed,
                                         const std::string& source, const std::string& crawl_id);
 
-// Sends the news of a document: pages and signals on separate streams, opened when first needed.
-// Owner thread only.
+// Sends the new pages and changes of a document. Pages and signals have separate streams, which are
+// opened when first needed. Owner thread only.
 class NewsSender : public sitemap::Sender {
  public:
-  // The session is connected, and outlives the sender. `signals`: their number in the document.
+  // The session must be connected, and must outlive the sender. `signals`: the number of signals in
+  // the document.
   NewsSender(Session& session, NewsOptions options, uint64_t signals);
   ~NewsSender() override;
 
   bool SendPage(uint64_t row, const sitemap::FeedEntry& entry) override;
   bool SendSignal(uint64_t row, const sitemap::FeedEntry& entry, Instant changed) override;
-  // Unavailable: the server cannot be reached. Internal: it ended a stream, with its reason.
+  // Unavailable: the server cannot be reached. Internal: the server ended a stream; the message
+  // gives its reason.
   [[nodiscard]] absl::StatusOr<sitemap::Receipt> Settle() override;
 
  private:
@@ -69,7 +71,7 @@ class NewsSender : public sitemap::Sender {
   uint64_t named_ FRESHET_GUARDED_BY(mutex_) = 0;  // refusals printed so far
 };
 
-// Prints the news, one a line, and sends nothing. Owner thread only.
+// Prints the new pages and changes, one to a line, and sends nothing. Owner thread only.
 class NewsPrinter : public sitemap::Sender {
  public:
   NewsPrinter(const Session& session, NewsOptions options);

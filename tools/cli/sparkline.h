@@ -1,4 +1,4 @@
-// Draws curves in a line of text.
+// Draws a curve in one line of text.
 #ifndef FRESHET_TOOLS_CLI_SPARKLINE_H_
 #define FRESHET_TOOLS_CLI_SPARKLINE_H_
 
@@ -11,9 +11,9 @@ namespace freshet::cli {
 // takes UTF-8.
 [[nodiscard]] bool TerminalTakesUtf8();
 
-// Draws one character for each value, from `low` to `high`: one of eight blocks, or without `utf8`
-// of eight characters that grow darker. Values outside count as the nearest bound, NaN is a blank.
-// All are low unless `high` is above `low`.
+// Draws one character for each value, from `low` to `high`. With `utf8`, the characters are eight
+// blocks; otherwise they are eight characters that grow darker. Values out of the range count as
+// the nearest bound, and NaN is a blank. Unless `high` is above `low`, all values count as low.
 [[nodiscard]] std::string Sparkline(const std::vector<double>& values, double low, double high,
                                     bool utf8);
 

@@ -16,12 +16,13 @@ namespace freshet::cli {
 namespace {
 
 constexpr std::string_view kBetween = "  ";
-// Widths to which text columns are narrowed: first, and if that is not enough, at most. They keep a
-// date, and in the last column, which names a row's subject, most of a URL's host.
+// Text columns are first narrowed to kNarrow cells (the last column to kNarrowLast). If that is not
+// enough, they are narrowed to kNarrowest. A date fits into the first width. The last column names
+// the subject of the row, so it keeps most of a URL's host.
 constexpr size_t kNarrow = 10;
 constexpr size_t kNarrowLast = 32;
 constexpr size_t kNarrowest = 8;
-// Longest name of an item in a line about it.
+// The maximum length of an item's name in a line about the item.
 constexpr size_t kNameShown = 200;
 
 // Lengths of 2024-05-17 08:30:01Z, 2024-05-17 08:30 and 2024-05-17.
@@ -34,14 +35,15 @@ bool IsTime(const std::string& cell) {
          cell.back() == 'Z';
 }
 
-// Returns two units, or only the first if the second is zero.
+// Returns a duration in two units, or only in the first if the second is zero.
 std::string TwoUnits(int64_t first, std::string_view unit, int64_t second,
                      std::string_view lesser) {
   const std::string text = fmt::format("{} {}", first, unit);
   return second == 0 ? text : fmt::format("{} {} {}", text, second, lesser);
 }
 
-// Cuts a cell, but keeps the parts in which URLs and redirects differ, and never cuts within a day.
+// Cuts a cell. Keeps the parts in which URLs and redirects differ, and never cuts inside the day of
+// a date.
 std::string Cut(const std::string& cell, size_t width) {
   if (IsTime(cell) && width >= kDay && width < kTime) {
     return cell.substr(0, width < kMinute ? kDay : kMinute);
@@ -75,7 +77,7 @@ void Table::FitWidths() {
   for (const size_t width : widths_) line += width;
   line = Narrow(line, kNarrow, kNarrowLast);
   line = Narrow(line, kNarrowest, kNarrowest);
-  // The last column gets the remaining room, since later rows may need it.
+  // The last column gets the remaining width, because later rows might need it.
   if (columns_.back().align == Align::kLeft && line < terminal_columns_) {
     widths_.back() += terminal_columns_ - line;
   }
@@ -105,7 +107,7 @@ void Table::Print(const std::vector<std::string>& cells) {
     const std::string cell = terminal_columns_ == 0 || right ? cells[i] : Cut(cells[i], widths_[i]);
     const size_t width = DisplayWidth(cell);
     const bool last = i + 1 == cells.size();
-    // The last column may be of any length.
+    // The last column can have any length.
     const size_t missing = (right || !last) && widths_[i] > width ? widths_[i] - width : 0;
     if (right) line.append(missing, ' ');
     line += cell;
@@ -175,7 +177,7 @@ std::string ShowEnum(std::string_view name, std::string_view prefix) {
 std::string ShowText(std::string_view text) { return SafeText(text); }
 
 std::string ShowName(std::string_view text) {
-  // Reads no more of a long text than can be shown.
+  // Reads only as much of a long text as can be shown.
   const bool fits = text.size() <= 2 * kNameShown;
   return CutMiddle(ShowText(fits ? text : text.substr(0, 2 * kNameShown)), kNameShown);
 }

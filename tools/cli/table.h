@@ -1,4 +1,4 @@
-// Prints text for people: aligned tables, and short forms of times and numbers.
+// Prints text for users: aligned tables, and short forms of times and numbers.
 #ifndef FRESHET_TOOLS_CLI_TABLE_H_
 #define FRESHET_TOOLS_CLI_TABLE_H_
 
@@ -17,10 +17,10 @@ namespace freshet::cli {
 // length. Holds rows until Flush. The first flush fixes the widths for all later ones, so that the
 // parts of long tables line up.
 //
-// On a terminal of `columns` cells no line is longer: narrows text columns, the widest first, and
-// cuts them with an ellipsis, URLs in the middle. A time keeps the day and, if there is room, the
-// minute. Numbers are never cut; a terminal without room for them wraps. `columns` 0 = nothing is
-// cut. Owner thread only.
+// On a terminal of `columns` cells no line is longer: text columns are narrowed, the widest first.
+// Their texts are cut with an ellipsis, URLs in the middle. A time keeps the day and, if there is
+// room, the minute. Numbers are never cut; if the terminal is too narrow for them, it wraps the
+// line. `columns` 0 = nothing is cut. Owner thread only.
 class Table {
  public:
   enum class Align { kLeft, kRight };
@@ -37,15 +37,15 @@ class Table {
 
   // Adds a row with a cell for each column.
   void Add(std::vector<std::string> cells);
-  // Prints the added rows; before the first ones the header.
+  // Prints the added rows. The first call prints the header before them.
   void Flush();
 
  private:
   void Print(const std::vector<std::string>& cells);
   // Narrows columns of text until a line fits.
   void FitWidths();
-  // Narrows the widest column above its floor until a line fits `line` cells; returns the line's
-  // cells then.
+  // Narrows the widest columns, but not below `floor` cells (the last column: `floor_of_last`),
+  // until a line fits into `line` cells. Returns the resulting length of a line.
   size_t Narrow(size_t line, size_t floor, size_t floor_of_last);
 
   std::ostream& out_;
@@ -56,29 +56,29 @@ class Table {
   bool started_ = false;
 };
 
-// 2024-05-17 08:30:01Z, or `-` without `present`.
+// Returns for example 2024-05-17 08:30:01Z, or `-` if not `present`.
 [[nodiscard]] std::string ShowTime(const google::protobuf::Timestamp& time, bool present = true);
-// 3 d 4 h, 5 min 2 s, 1 h, 1.25 s: two units at most.
+// Returns for example 3 d 4 h, 5 min 2 s, 1 h or 1.25 s: at most two units.
 [[nodiscard]] std::string ShowDuration(const google::protobuf::Duration& duration);
-// Four significant digits; whole numbers up to a million exactly.
+// Returns the number with four significant digits. Whole numbers up to a million are exact.
 [[nodiscard]] std::string ShowNumber(double value);
-// 1,234,567.
+// Returns for example 1,234,567.
 [[nodiscard]] std::string ShowCount(uint64_t value);
-// 1 page, 1,234 pages; `many` if the plural is not `one` and an s.
+// Returns for example 1 page or 1,234 pages. `many` is the plural if it is not `one` plus an s.
 [[nodiscard]] std::string ShowCounted(uint64_t count, std::string_view one,
                                       std::string_view many = {});
-// The count, or `any` for 0, which means no limit.
+// Returns the limit as text; `any` for 0, which means no limit.
 [[nodiscard]] std::string ShowLimit(uint64_t limit);
-// 93.1%.
+// Returns for example 93.1%.
 [[nodiscard]] std::string ShowShare(double share);
-// 1.5 GiB.
+// Returns for example 1.5 GiB.
 [[nodiscard]] std::string ShowBytes(uint64_t bytes);
-// The name of an enum's value without its prefix, in lower case with spaces.
+// Returns the name of an enum's value in lower case, without its prefix and with spaces.
 [[nodiscard]] std::string ShowEnum(std::string_view name, std::string_view prefix);
 // Makes foreign text safe for a terminal (SafeText): it can neither move the cursor nor break a
 // table.
 [[nodiscard]] std::string ShowText(std::string_view text);
-// Shortens the name of an item for a terminal: a URL may have megabytes.
+// Shortens the name of an item for a terminal, because a URL can have megabytes.
 [[nodiscard]] std::string ShowName(std::string_view text);
 
 }  // namespace freshet::cli

@@ -23,24 +23,26 @@ class Tally {
   Tally(const Session& session, Progress& progress, std::string noun)
       : session_(session), progress_(progress), noun_(std::move(noun)) {}
 
-  // From now on calls `refused` for each refused item, and prints nothing about other items: the
-  // caller has its own summary. Called on the thread that books.
+  // From now on, `refused` is called for each refused item, on the thread that books. Nothing is
+  // printed about other items, because the caller prints its own summary.
   using Refusal =
       std::function<void(uint64_t row, const std::string& name, const v1::ItemError& error)>;
   void Tell(Refusal refused) { tell_ = std::move(refused); }
 
   void Applied(uint64_t items);
   void Item(uint64_t row, const std::string& name, const v1::ItemStatus& status);
-  // Counts an item as refused that was never sent.
+  // Counts an item that was never sent as refused.
   void Refused(uint64_t row, const std::string& name, const std::string& reason);
-  // Counts an unreadable row as refused. `what` is the whole message, with its place.
+  // Counts an unreadable row as refused. `what` is the whole message, including where the row is.
   void Unreadable(uint64_t row, const std::string& what);
 
-  // Prints why items are sent again after that many attempts, the same reason at most every half a
-  // minute. Prints nothing if a retry comes quickly, as when the server is merely busy.
+  // Prints why items are sent again after this number of attempts. Prints the same reason at most
+  // once in half a minute. Prints nothing if the retry comes soon, for example when the server is
+  // merely busy.
   void Again(uint64_t items, const v1::ItemError& error, int attempts);
 
-  // Prints the summary. `unacknowledged`: items without an answer when the connection was lost.
+  // Prints the summary. `unacknowledged`: the number of items that had no answer when the
+  // connection was lost.
   void Summarise(uint64_t unacknowledged) const;
   [[nodiscard]] ExitCode code() const {
     const MutexLock lock(mutex_);
@@ -61,15 +63,15 @@ class Tally {
   Progress& progress_;
   std::string noun_;
   Refusal tell_;  // set before the first outcome
-  // One thread reads rows and another books acknowledgements. Held while output is written, so that
-  // lines do not mix.
+  // One thread reads rows, and another books acknowledgements. The mutex is held while output is
+  // written, so that lines do not mix.
   mutable Mutex mutex_;
   uint64_t applied_ FRESHET_GUARDED_BY(mutex_) = 0;
   uint64_t duplicate_ FRESHET_GUARDED_BY(mutex_) = 0;
   uint64_t observed_only_ FRESHET_GUARDED_BY(mutex_) = 0;
   uint64_t stale_ FRESHET_GUARDED_BY(mutex_) = 0;
   uint64_t refused_ FRESHET_GUARDED_BY(mutex_) = 0;
-  // The reason that Again last printed, and when.
+  // The reason that Again printed last, and the time when it did.
   std::string again_ FRESHET_GUARDED_BY(mutex_);
   std::chrono::steady_clock::time_point again_told_ FRESHET_GUARDED_BY(mutex_);
 };

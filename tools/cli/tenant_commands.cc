@@ -1,4 +1,4 @@
-// crawls and hosts: list and delete crawl ids and hosts, and set terms of crawl ids.
+// crawls and hosts: list and delete crawl ids and hosts, and change the settings of crawl ids.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,10 +18,10 @@
 namespace freshet::cli {
 namespace {
 
-// Items that one call asks for.
+// The number of items that one call asks for.
 constexpr uint32_t kPageSize = 1000;
 
-// Calls until there is no next page, and passes each page to `show`.
+// Repeats the call until there is no next page. Passes each page of the result to `show`.
 template <typename Request, typename Response, typename Show>
 ExitCode AskForPages(Session& session,
                      grpc::Status (Admin::*method)(grpc::ClientContext*, const Request&, Response*),
@@ -41,7 +41,7 @@ ExitCode AskForPages(Session& session,
 
 // --- Crawl ids
 
-// "scheduled".
+// Returns for example "scheduled".
 std::string ShowMode(v1::FrontierMode mode) {
   return ShowEnum(v1::FrontierMode_Name(mode), "FRONTIER_MODE_");
 }
@@ -120,8 +120,8 @@ ExitCode ListCrawls(Session& session) {
   return AskForPages(session, &Admin::ListCrawls, v1::ListCrawlsRequest(), show);
 }
 
-// After a refusal, suggests the crawl id that was probably meant, among those that the caller may
-// see.
+// After a refusal, suggests the crawl id that the user probably meant, among those that the user
+// may see.
 void SuggestCrawl(Session& session, const std::string& crawl_id) {
   v1::ListCrawlsRequest request;
   request.set_page_size(kPageSize);
@@ -145,7 +145,7 @@ ExitCode ShowOneCrawl(Session& session, const std::string& crawl_id) {
   return TellUnanswered(session, response);
 }
 
-// A name, and whether the person has confirmed it.
+// A name, and whether the user has confirmed the deletion.
 struct DeleteOptions {
   std::string name;
   bool yes = false;
@@ -305,7 +305,7 @@ ExitCode ListHosts(Session& session, const HostSearch& search) {
   return AskForPages(session, &Admin::ListHosts, request, show);
 }
 
-// Whether a host argument is the URL of a page, which names only that page.
+// Whether a host argument is the URL of a page. The argument then names only that page.
 bool NamesPage(std::string_view host) {
   const size_t scheme = host.find("://");
   if (scheme != std::string_view::npos) host.remove_prefix(scheme + 3);

@@ -1,4 +1,4 @@
-// top: shows the state of a server, redrawn every second.
+// top: shows the state of a server, and redraws it every second.
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -31,7 +31,7 @@ constexpr int kSamplesPerTrust = 10;
 constexpr std::string_view kEnter = "\x1b[?1049h\x1b[?25l";
 constexpr std::string_view kLeave = "\x1b[?25h\x1b[?1049l";
 
-// The original state of the terminal, for a signal that ends the program.
+// The original state of the terminal, which a signal handler restores.
 termios g_terminal;  // set before the handler is installed, then constant
 
 // Calls only functions that a signal handler may call.
@@ -42,8 +42,9 @@ void LeaveScreen(int signal_number) {
   raise(signal_number);
 }
 
-// Takes the whole terminal while it exists; keys come one by one and are not shown. Signals that
-// end the program restore the terminal too. Owner thread only; one at a time.
+// Takes over the whole terminal as long as it exists. Keys are read one by one and not echoed.
+// Signals that end the program restore the terminal, too. Owner thread only; only one may exist at
+// a time.
 class Screen {
  public:
   explicit Screen(std::ostream& out) : out_(out) {
@@ -76,11 +77,11 @@ class Screen {
     out_ << text << "\x1b[J" << std::flush;
   }
 
-  // Waits up to this time; true if a key asked to quit.
+  // Waits up to this time. Returns true if the user pressed the key to quit.
   [[nodiscard]] static bool Quit(double seconds) {
     pollfd key{STDIN_FILENO, POLLIN, 0};
     if (poll(&key, 1, static_cast<int>(seconds * 1e3)) <= 0) return false;
-    char pressed = 'q';  // stays if standard input is closed
+    char pressed = 'q';  // unchanged if standard input is closed
     if (read(STDIN_FILENO, &pressed, 1) < 1) return true;
     return pressed == 'q' || pressed == 'Q';
   }
@@ -95,7 +96,7 @@ class Sampler {
   explicit Sampler(Session& session)
       : session_(session), stub_(v1::AdminService::NewStub(session.channel())) {}
 
-  // Fails only without statistics; leaves out other parts that the caller may not read.
+  // Fails only if there are no statistics. Leaves out other parts that the caller may not read.
   grpc::Status Take(TopSample* sample) {
     const grpc::Status status =
         Ask(&Admin::GetStatistics, v1::GetStatisticsRequest(), &sample->statistics);
@@ -154,7 +155,7 @@ std::string SampleJson(const TopSample& sample) {
   return JsonText(object);
 }
 
-// A printed frame needs two samples: rates are those of the time between them.
+// A printed frame needs two samples, because rates are measured between them.
 ExitCode PrintFrame(Session& session, Sampler& sampler, double interval) {
   TopFrames frames(TerminalTakesUtf8());
   for (int i = 0; i < (session.json() ? 1 : 2); ++i) {
@@ -167,7 +168,7 @@ ExitCode PrintFrame(Session& session, Sampler& sampler, double interval) {
   }
   if (session.json()) return kAccepted;
   constexpr size_t kAny = std::numeric_limits<size_t>::max();
-  // Curves of only two samples need little room.
+  // With only two samples, curves need little space.
   for (const std::string& line : frames.Lines({kAny / 2, kAny})) session.out() << line << '\n';
   return kAccepted;
 }

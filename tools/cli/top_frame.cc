@@ -19,7 +19,7 @@ namespace {
 using google::protobuf::util::TimeUtil;
 
 constexpr size_t kMaxMoments = 240;
-// Cells for a curve's name and value beside it.
+// The number of cells that a curve's name and value take next to the curve.
 constexpr size_t kBesideCurve = 34;
 
 uint64_t AllResults(const v1::IngestStatistics& s) {
@@ -35,7 +35,7 @@ void AppendLines(const std::string& text, std::vector<std::string>& lines) {
   for (std::string line; std::getline(stream, line);) lines.push_back(line);
 }
 
-// Whether both samples lack the same divisions of a fleet.
+// Whether the same divisions of a fleet are missing in both samples.
 bool CountTheSame(const v1::GetStatisticsResponse& a, const v1::GetStatisticsResponse& b) {
   return std::equal(
       a.unanswered().begin(), a.unanswered().end(), b.unanswered().begin(), b.unanswered().end(),

@@ -1,4 +1,4 @@
-// `freshet top`: one screen of the state of a server.
+// Draws one screen of `freshet top`: the state of a server.
 #ifndef FRESHET_TOOLS_CLI_TOP_FRAME_H_
 #define FRESHET_TOOLS_CLI_TOP_FRAME_H_
 
@@ -21,7 +21,7 @@ struct TopSample {
   std::vector<v1::HostTrust> quarantined;
 };
 
-// Cells of a terminal. Value type, thread-compatible.
+// The size of a terminal in cells. Value type, thread-compatible.
 struct ScreenSize {
   size_t columns = 80;
   size_t rows = 24;
@@ -32,13 +32,13 @@ class TopFrames {
  public:
   explicit TopFrames(bool utf8) : utf8_(utf8) {}
 
-  // Adds a sample; the last 240 are kept. A server that was restarted since the previous sample
-  // begins a new history.
+  // Adds a sample. The last 240 samples are kept. If the server was restarted since the previous
+  // sample, a new history begins.
   void Add(TopSample sample);
 
-  // Returns the lines of a frame for the last sample, no wider and no more than the screen has.
-  // Rates are those since the previous sample, by the server's clock, and `-` before the second
-  // sample. Precondition: there is a sample.
+  // Returns the lines of a frame for the last sample. They fit the screen in width and number.
+  // Rates are measured since the previous sample, by the server's clock; they are `-` if there is
+  // only one sample. Precondition: there is a sample.
   [[nodiscard]] std::vector<std::string> Lines(ScreenSize screen) const;
 
  private:

@@ -17,12 +17,12 @@
 
 namespace freshet::cli {
 
-// Pipelines batches over one stream: up to kMaxBatchesInFlight are unacknowledged. Resends items
-// for which the server is too busy, after the delay that it names. Gives up if the server
-// acknowledges nothing for the session's call time.
+// Sends batches over one stream, with up to kMaxBatchesInFlight unacknowledged. Items for which the
+// server is too busy are sent again after the delay that the server names. The uploader gives up if
+// the server acknowledges nothing for the session's call time.
 //
-// Owner thread only. A thread of this object books acknowledgements; until Finish returns no other
-// thread may use the tally.
+// Owner thread only. An internal thread books acknowledgements, so no other thread may use the
+// tally until Finish has returned.
 template <typename Request, typename Response>
 class Uploader {
  public:
@@ -44,7 +44,8 @@ class Uploader {
   Uploader(const Uploader&) = delete;
   Uploader& operator=(const Uploader&) = delete;
 
-  // Sends a batch; waits while too many are in flight. False: the stream is broken.
+  // Sends a batch. Waits while too many batches are in flight. Returns false if the stream is
+  // broken.
   bool Send(Batch<Request> batch) {
     while (Waiting() >= kMaxBatchesInFlight) {
       if (!SendAgain()) return false;
@@ -52,7 +53,7 @@ class Uploader {
     return SendNow(std::move(batch));
   }
 
-  // Waits until all sent items are acknowledged. False: the stream is broken.
+  // Waits until all sent items are acknowledged. Returns false if the stream is broken.
   bool Drain() {
     while (SendAgain()) {
     }
@@ -84,7 +85,7 @@ class Uploader {
     return status;
   }
 
-  // Returns the number of sent items without acknowledgement. Call after Finish.
+  // Returns the number of sent items without an acknowledgement. Must be called after Finish.
   [[nodiscard]] uint64_t unacknowledged() const {
     const MutexLock lock(mutex_);
     uint64_t items = 0;
@@ -101,8 +102,8 @@ class Uploader {
     return waiting_.size();
   }
 
-  // Resends the next waiting batch once it is due. False: no batch waits and none can come any
-  // more, or the stream is broken.
+  // Waits until the next waiting batch is due, and sends it again. Returns false if the stream is
+  // broken, or if no batch waits and none can be added any more.
   bool SendAgain() {
     MutexLock lock(mutex_);
     while (!broken_ && !in_flight_.empty() && waiting_.empty()) changed_.Wait(mutex_);
@@ -121,7 +122,7 @@ class Uploader {
       const MutexLock lock(mutex_);
       while (!broken_ && in_flight_.size() >= kMaxBatchesInFlight) changed_.Wait(mutex_);
       if (in_flight_.empty()) last_ack_ = Clock::now();
-      in_flight_.push_back(batch);  // Counts as unacknowledged even on a broken stream.
+      in_flight_.push_back(batch);  // counts as unacknowledged even if the stream is broken
       if (broken_) return false;
     }
     return stream_->Write(batch->request);
@@ -138,7 +139,8 @@ class Uploader {
     changed_.NotifyAll();
   }
 
-  // Returns false if the acknowledgement is not that of the oldest batch: then none can be trusted.
+  // Returns false if the acknowledgement is not for the oldest batch. No acknowledgement can be
+  // trusted then.
   bool TakeAck(const v1::BatchAck& ack) {
     std::shared_ptr<Batch<Request>> batch;
     {

@@ -8,7 +8,7 @@
 namespace freshet {
 namespace {
 
-// Returns the text between two marks, or nothing.
+// Returns the text between two marks, or an empty text.
 std::string_view Between(std::string_view text, char open, char close) {
   const size_t begin = text.find(open);
   const size_t end = text.find(close, begin);

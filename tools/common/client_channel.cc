@@ -117,7 +117,7 @@ void AddSecurityOptions(CLI::App& app, ClientSecurity& security) {
   app.add_option("--token-file", security.token_file,
                  "File with the client's token; FRESHET_TOKEN can hold the token itself")
       ->envname("FRESHET_TOKEN_FILE");
-  // There is no flag for the token: all users of a machine see command lines.
+  // There is no flag for the token, because other users of the machine can see command lines.
   if (const char* token = std::getenv("FRESHET_TOKEN"); token != nullptr) security.token = token;
 }
 
@@ -143,7 +143,7 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(
     const std::string& address, const ClientSecurity& security,
     const grpc::ChannelArguments& extra_arguments) {
   grpc::ChannelArguments arguments(extra_arguments);
-  // A web proxy cannot reach an internal service, and would see the token in plain text.
+  // A web proxy cannot reach an internal server, and would see the token in plain text.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   auto credentials = CredentialsOf(security);
   if (!credentials.ok()) return credentials.status();

@@ -29,8 +29,8 @@ struct ClientSecurity {
 // FRESHET_TLS_KEY, FRESHET_TOKEN_FILE and FRESHET_TOKEN. `security` outlives `app`.
 void AddSecurityOptions(CLI::App& app, ClientSecurity& security);
 
-// Reads a token file without surrounding blanks. Not OK: InvalidArgument or NotFound, with the
-// reason but without the file's content. `name` stands for the file in messages.
+// Reads a token file without surrounding blanks. Not OK: InvalidArgument or NotFound. The message
+// gives the reason, but never the file's content. `name` stands for the file in messages.
 [[nodiscard]] absl::StatusOr<std::string> ReadToken(const std::string& path,
                                                     const std::string& name);
 
@@ -38,8 +38,9 @@ void AddSecurityOptions(CLI::App& app, ClientSecurity& security);
 [[nodiscard]] absl::StatusOr<std::string> TokenOf(const ClientSecurity& security);
 
 // Opens a channel that identifies the client with every call, and ignores proxies that the
-// environment sets. Connects only when used. Not OK: InvalidArgument or NotFound, with the reason:
-// a file is wrong, or a token would be sent in plain text to another machine.
+// environment sets. The channel connects when it is first used. Not OK: InvalidArgument or
+// NotFound, a file is wrong, or a token would be sent in plain text to another machine. The message
+// gives the reason.
 [[nodiscard]] absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(
     const std::string& address, const ClientSecurity& security,
     const grpc::ChannelArguments& arguments);

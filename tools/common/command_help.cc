@@ -20,13 +20,13 @@ class HelpFormatter : public CLI::Formatter {
     label("SUBCOMMANDS", "COMMANDS");
   }
 
-  // Leaves out the value of --no-json, which CLI11 shows as "{false}".
+  // CLI11 shows the value of --no-json as "{false}"; this leaves it out.
   std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
     const std::string name = CLI::Formatter::make_option_name(option, is_positional);
     return name.substr(0, name.find('{'));
   }
 
-  // For example "N ... (0 to 3600; default 5; or FRESHET_TIMEOUT)".
+  // Returns for example "N ... (0 to 3600; default 5; or FRESHET_TIMEOUT)".
   std::string make_option_opts(const CLI::Option* option) const override {
     std::string text;
     std::vector<std::string> notes;
@@ -45,7 +45,8 @@ class HelpFormatter : public CLI::Formatter {
   }
 
  private:
-  // Removes the brackets of a list of defaults, and adds spaces for line breaks.
+  // Returns the default value. In a list of defaults, removes the brackets and adds spaces, where
+  // lines can break.
   static std::string Default(const CLI::Option& option) {
     std::string text = option.get_default_str();
     if (!text.starts_with('[') || !text.ends_with(']')) return text;

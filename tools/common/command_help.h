@@ -11,14 +11,14 @@
 
 namespace freshet {
 
-// Example lines of one command, whose path names it, such as "freshet crawls set".
+// The example lines of one command. `path` is its path, such as "freshet crawls set".
 struct CommandExample {
   std::string_view command;
-  std::string_view lines;  // each after two spaces, with a line break
+  std::string_view lines;  // each begins with two spaces and ends with a line break
 };
 
-// Gives `app` and all its commands their help: any examples, then `footer`. Must be called after
-// all commands were added. Thread-compatible.
+// Sets the help of `app` and all its commands: examples, if there are any, then `footer`. Must be
+// called after all commands were added. Thread-compatible.
 void FinishHelp(CLI::App& app, std::span<const CommandExample> examples, const std::string& footer);
 
 }  // namespace freshet

@@ -25,7 +25,7 @@ std::string UnknownCommand(const CLI::App& command, std::string_view word) {
   return WrongValue(word, "a command") + DidYouMean(word, names);
 }
 
-// Flags of the program are also allowed after a command.
+// Flags of the program are allowed after a command, too.
 std::string UnknownFlag(const CLI::App& app, const CLI::App& command, std::string_view word) {
   const std::string flag(word.substr(0, word.find('=')));
   std::vector<std::string> names;
@@ -39,8 +39,8 @@ std::string UnknownFlag(const CLI::App& app, const CLI::App& command, std::strin
          DidYouMean(flag, names);
 }
 
-// CLI11 expects a command before any other word, and reports all leftover words at once, even
-// values of a wrong flag.
+// CLI11 expects a command before any other word, and reports all leftover words at once. Even the
+// values of a wrong flag are among them.
 std::string Leftover(const CLI::App& app, bool wants_command) {
   const CLI::App& command = LastCommand(app);
   const std::vector<std::string> words = app.remaining(true);
@@ -71,7 +71,7 @@ bool IsNumber(const std::string& text, bool whole) {
   return !text.empty() && *end == '\0' && errno == 0;
 }
 
-// Returns the wrong value: the first one that is not of the option's kind.
+// Returns the wrong value, which is the first one that is not of the option's kind.
 std::string FaultyValue(const CLI::Option& option, const AllowedValues& allowed) {
   const std::vector<std::string> values = option.results();
   if (values.empty()) return {};
@@ -102,7 +102,7 @@ std::string WrongChoiceOf(const CLI::Option& option, const AllowedValues& allowe
   return {};
 }
 
-// Returns what is wrong with an option's value; empty if its kind shows no error.
+// Returns what is wrong with an option's value; empty = its kind shows no error.
 std::string WrongValueOf(const CLI::Option& option) {
   const AllowedValues allowed = AllowedValuesOf(option);
   std::string wrong;
@@ -116,7 +116,7 @@ std::string WrongValueOf(const CLI::Option& option) {
   return wrong.empty() ? wrong : fmt::format("{}: {}", option.get_name(), wrong);
 }
 
-// Returns the option at the beginning of a message of CLI11, after `before`.
+// Returns the option whose name follows `before` in a message of CLI11.
 const CLI::Option* OptionIn(const CLI::App& app, std::string_view message,
                             std::string_view before) {
   const size_t at = message.find(before);

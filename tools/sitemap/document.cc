@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kReplacementText = "\xEF\xBF\xBD";
 
-// Returns why a page of this URL cannot be requested; or nothing.
+// Returns why a page with this URL cannot be requested; empty = it can.
 std::string WhyUseless(const std::string& url, std::string* its_site) {
   if (!IsAbsoluteUrl(url)) return "its URL is relative, and that of the document is not known";
   const absl::StatusOr<SiteUrl> site = ParseSiteUrl(url);
@@ -29,7 +29,7 @@ std::string WhyUseless(const std::string& url, std::string* its_site) {
 void Settle(const DocumentSource& source, FeedEntry* entry) {
   entry->url = WithoutMarks(entry->url);
   if (entry->url.empty() || !entry->why.empty()) return;
-  // Checked before the join, which would escape them.
+  // This is checked before the URLs are joined, because joining would escape the character.
   if (entry->url.find(kReplacementText) != std::string::npos) {
     entry->why = "its URL has bytes that are not characters of its encoding";
     return;
@@ -40,13 +40,13 @@ void Settle(const DocumentSource& source, FeedEntry* entry) {
   entry->why = WhyUseless(entry->url, &entry->site);
 }
 
-// Decodes the text of a site, and keeps its beginning. Owner thread only.
+// Decodes the text of a site, and buffers its beginning. Owner thread only.
 class SiteText {
  public:
   SiteText(const TextSource& bytes, const std::string& charset)
       : bytes_(bytes), decoder_(charset) {}
 
-  // Works as a TextSource.
+  // Has the form of a TextSource.
   absl::StatusOr<bool> Next(std::string* out) {
     if (!peeked_.empty()) {
       out->append(std::exchange(peeked_, {}));
@@ -73,7 +73,7 @@ class SiteText {
     }
     return peeked_.empty() ? '\0' : peeked_.front();
   }
-  // Reads the rest only to find its errors.
+  // Reads the rest of the text, only to find errors in it.
   [[nodiscard]] absl::Status Drain() {
     std::string rest;
     while (!ended_) {
@@ -93,14 +93,14 @@ class SiteText {
   bool ended_ = false;
 };
 
-// Calls `take` for each line, without surrounding blanks, until it fails. InvalidArgument: a line
-// has more than `most` bytes.
+// Calls `take` for each line, without surrounding blanks, until `take` fails. InvalidArgument: a
+// line has more than `most` bytes.
 absl::Status ForEachLine(const TextSource& text, size_t most,
                          const std::function<absl::StatusOr<bool>(std::string_view)>& take) {
   std::string pending;
   bool more = true;
   while (more) {
-    // A site may send a byte at a time: do not search again what has no line end.
+    // A site might send one byte at a time, so text that has no line end is not searched again.
     const size_t searched = pending.size();
     ASSIGN_OR_RETURN(more, text(&pending));
     if (!more) pending.push_back('\n');
@@ -121,8 +121,8 @@ absl::Status ForEachLine(const TextSource& text, size_t most,
   return absl::OkStatus();
 }
 
-// Reads a list of URLs, one a line, as the sitemap protocol allows. Its first line distinguishes it
-// from other documents.
+// Reads a list of URLs, one in each line, as the sitemap protocol allows. The first line
+// distinguishes a list from other documents.
 absl::StatusOr<FeedSummary> ReadList(const TextSource& text,
                                      const std::function<void(FeedEntry)>& take) {
   uint64_t entries = 0;
@@ -210,7 +210,7 @@ absl::StatusOr<std::vector<std::string>> SitemapsOfRobots(const TextSource& byte
         const std::string_view name = WithoutMarks(line.substr(0, colon));
         if (!absl::EqualsIgnoreCase({name.data(), name.size()}, "sitemap")) return true;
         std::string_view url = WithoutMarks(line.substr(colon + 1));
-        // A comment needs white space before it: '#' alone may belong to the URL.
+        // A comment needs white space before it, because a '#' without it can belong to the URL.
         url = WithoutMarks(url.substr(0, url.find_first_of(" \t")));
         if (url.empty()) return true;
         urls.push_back(JoinUrls(base, std::string(url)));

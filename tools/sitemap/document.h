@@ -16,20 +16,21 @@
 
 namespace freshet::sitemap {
 
-// Most bytes of a robots.txt that are read, the usual limit of crawlers.
+// The maximum number of bytes of a robots.txt that are read, which is the usual limit of crawlers.
 inline constexpr size_t kMaxRobotsBytes = 500 << 10;
-// Most bytes of URLs of documents from one index or robots.txt; the rest is ignored.
+// The maximum total size of the document URLs taken from one index or robots.txt, in bytes. Further
+// URLs are ignored.
 inline constexpr size_t kMaxNamesBytes = 4 << 20;
 
-// The source of a document, as far as reading depends on it. Value type, thread-compatible.
+// The properties of a document's source that reading depends on. Value type, thread-compatible.
 struct DocumentSource {
   std::string url;      // base of relative URLs; empty = a file
-  std::string charset;  // charset of the HTTP header, or nothing
+  std::string charset;  // charset of the HTTP header; empty = none
 };
 
 // Calls `entry` for each entry of a sitemap, index, RSS or Atom, or for each line of a list of
-// URLs, and returns the summary. The URL of an entry is absolute and trimmed, unless `why` says why
-// it cannot be used. InvalidArgument with the reason: another kind of document, more than
+// URLs, and returns the summary. The URL of an entry is absolute and trimmed; if it cannot be used,
+// `why` gives the reason. InvalidArgument, with the reason: another kind of document, more than
 // kMaxFeedBytes once decompressed, or more than kMaxFeedUrlBytes of URLs. DataLoss: corrupt gzip.
 // An error may come after some entries, so a caller that wants all or none reads twice. An entry
 // with an unreadable date carries the error and spoils no other.
@@ -37,13 +38,14 @@ struct DocumentSource {
                                                        const DocumentSource& source,
                                                        const std::function<void(FeedEntry)>& entry);
 
-// Does so for text in pieces: `bytes` appends the next piece, and returns false at the end.
+// Does the same for text in pieces. Each call of `bytes` appends the next piece, and returns false
+// at the end.
 [[nodiscard]] absl::StatusOr<FeedSummary> ReadDocumentText(
     const TextSource& bytes, const DocumentSource& source,
     const std::function<void(FeedEntry)>& entry);
 
-// Returns the URLs of the lines `Sitemap:` of a robots.txt in any encoding, in order, at most
-// `most`. Stops with the URL that exceeds kMaxNamesBytes. Joins relative URLs to `base`.
+// Returns the URLs in the `Sitemap:` lines of a robots.txt in any encoding, in order, at most
+// `most`. Stops at the URL that exceeds kMaxNamesBytes. Relative URLs are joined to `base`.
 [[nodiscard]] absl::StatusOr<std::vector<std::string>> SitemapsOfRobots(const TextSource& bytes,
                                                                         const std::string& base,
                                                                         size_t most);

@@ -7,11 +7,12 @@
 namespace freshet::sitemap {
 namespace {
 
-// Pieces grow and shrink until the server needs between these times for one.
+// The size of a piece is adapted so that the server takes between kShortPieceTime and the time
+// below to answer a piece.
 constexpr Duration kShortPieceTime = Duration::Millis(50);
 constexpr Duration kPieceTime = Duration::Millis(200);
 
-// Returns the latest past instant that the date may mean.
+// Returns the latest past instant that the date can mean.
 Instant ChangeOf(const FeedDate& date, Instant now) { return std::min(date.latest, now); }
 
 }  // namespace
@@ -69,7 +70,8 @@ absl::StatusOr<bool> DocumentNews::Send(Sender& sender, bool keep, PieceSize* pi
   };
   const auto send = [&](uint64_t row, const FeedEntry& entry)
                         FRESHET_REQUIRES(turn) -> absl::Status {
-    // Ends a piece before an entry: after the last one the next turn would have nothing to do.
+    // A piece ends before an entry, not after one, so that the next turn always has something to
+    // do.
     if (sent >= piece->entries() || looked == kMaxPiece) {
       RETURN_IF_ERROR(settle());
       RETURN_IF_ERROR(turn.GiveOn());
@@ -88,7 +90,7 @@ absl::StatusOr<bool> DocumentNews::Send(Sender& sender, bool keep, PieceSize* pi
 absl::StatusOr<bool> DocumentNews::SendEntry(Sender& sender, uint64_t row, const FeedEntry& entry) {
   ASSIGN_OR_RETURN(const KnownPage page, state_.FindPage(entry.url, stage_));
   if (!page.staged || page.staged->row != row) return false;
-  // Another site's poll may have sent the page after it was staged.
+  // A poll of another site may have sent the page after it was staged here.
   if (page.known && page.staged->modified <= page.modified) {
     RETURN_IF_ERROR(state_.Unstage(stage_, row));
     return false;

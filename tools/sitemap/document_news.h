@@ -1,4 +1,5 @@
-// The news of a document for the server: pages that were not sent before, and newer dates.
+// Finds the news of a document and sends it to the server: pages that were not sent before, and
+// newer dates of known pages.
 #ifndef FRESHET_TOOLS_SITEMAP_DOCUMENT_NEWS_H_
 #define FRESHET_TOOLS_SITEMAP_DOCUMENT_NEWS_H_
 
@@ -20,19 +21,21 @@
 
 namespace freshet::sitemap {
 
-// The server accepts dates from this one on (ChangeSignal.change_time).
+// The earliest date that the server accepts (ChangeSignal.change_time).
 inline constexpr Instant kEarliestDate = Instant::FromUnixSeconds(631'152'000);  // 1990
 inline constexpr Duration kMaxDateAhead = Duration::Seconds(300);
-// A new page or signal counts as one for each started block of this many bytes of its URL.
+// News is counted by the size of its URLs: a new page or signal counts as one for each started
+// block of this many bytes.
 inline constexpr size_t kUrlBytesPerPage = 256;
-// Most entries that a site looks up in one turn.
+// The maximum number of entries that a site looks up in one turn.
 inline constexpr size_t kMaxPiece = 1000;
 
 // The server's answers about one document.
 struct Receipt {
   uint64_t refused = 0;
   std::vector<std::string> refusals;  // first refusals of the document, with reasons
-  // Rows that the server may accept later: the source is not registered, or the server is busy.
+  // Rows that the server might accept later, because the source is not registered yet or the server
+  // was busy.
   std::vector<uint64_t> again;
 };
 
@@ -40,34 +43,35 @@ struct Receipt {
 class Sender {
  public:
   virtual ~Sender() = default;
-  // Sends a page; rows are numbers of entries in their document. False: the connection is lost, and
-  // Settle returns the error.
+  // Sends a page. `row` is the number of the entry in its document. Returns false if the connection
+  // is lost; Settle then returns the error.
   virtual bool SendPage(uint64_t row, const FeedEntry& entry) = 0;
-  // Sends a signal for an entry with a date; `changed` is the latest past instant that the date may
-  // mean. All signals of a sender are one poll.
+  // Sends a signal for an entry with a date. `changed` is the latest past instant that the date can
+  // mean. All signals of one sender belong to one poll.
   virtual bool SendSignal(uint64_t row, const FeedEntry& entry, Instant changed) = 0;
-  // Waits until the server has answered everything sent since the last call. After an error,
-  // Unavailable or Internal, nothing may follow.
+  // Waits until the server has answered everything that was sent since the last call. After an
+  // error (Unavailable or Internal), nothing more may be sent.
   [[nodiscard]] virtual absl::StatusOr<Receipt> Settle() = 0;
 };
 // Makes the sender for a document with this number of signals.
 using MakeSender = std::function<std::unique_ptr<Sender>(uint64_t signals)>;
 
-// The number of entries sent in one turn: fewer if the server answers slowly. Thread-compatible.
+// The number of entries sent in one turn. It shrinks if the server answers slowly.
+// Thread-compatible.
 class PieceSize {
  public:
   static constexpr size_t kLeast = 50;
 
   [[nodiscard]] size_t entries() const { return entries_; }
-  // Call when the server has answered `sent` entries after `took`.
+  // Must be called when the server has answered `sent` entries, which took the time `took`.
   void Adapt(size_t sent, Duration took);
 
  private:
   size_t entries_ = kLeast;
 };
 
-// The news of one document: staged, then sent, and known once the server has accepted them.
-// Thread-compatible.
+// The news of one document. It is first staged, then sent, and becomes known state once the server
+// has accepted it. Thread-compatible.
 class DocumentNews {
  public:
   // Counts of the staged news.
@@ -76,8 +80,8 @@ class DocumentNews {
     uint64_t signals = 0;  // known pages with an older date
   };
 
-  // `entries` are those of the document, read at `now`. Stages the news on `stage` of `state`. All
-  // references outlive this object.
+  // `entries` are the entries of the document, which was read at `now`. The news is staged on
+  // `stage` of `state`. All references outlive this object.
   DocumentNews(PollState& state, uint64_t stage, EntryFile& entries,
                const std::function<Instant()>& clock, Instant now, DocumentReport* report)
       : state_(state),
@@ -87,23 +91,23 @@ class DocumentNews {
         now_(now),
         report_(report) {}
 
-  // Stages the news, a piece in each turn. Stages a page that is listed twice once, with its latest
-  // date.
+  // Stages the news, one piece in each turn. A page that is listed twice is staged once, with its
+  // latest date.
   [[nodiscard]] absl::StatusOr<Counts> Stage(SiteTurn& turn) FRESHET_REQUIRES(turn);
-  // Sends the staged news, a piece in each turn; with `keep` also commits them. True: the server
-  // has answered all of them, and none is to be sent again.
+  // Sends the staged news, one piece in each turn. With `keep`, also commits it. Returns true if
+  // the server has answered everything, and nothing must be sent again.
   [[nodiscard]] absl::StatusOr<bool> Send(Sender& sender, bool keep, PieceSize* piece,
                                           SiteTurn& turn) FRESHET_REQUIRES(turn);
-  // Returns the news sent so far, counted by kUrlBytesPerPage.
+  // Returns how much news was sent so far, counted in units of kUrlBytesPerPage.
   [[nodiscard]] uint64_t announced() const { return announced_; }
 
  private:
   [[nodiscard]] absl::Status StageEntry(uint64_t row, const FeedEntry& entry);
-  // Sends an entry; false: the entry has nothing to send.
+  // Sends an entry. Returns false if the entry has nothing to send.
   [[nodiscard]] absl::StatusOr<bool> SendEntry(Sender& sender, uint64_t row,
                                                const FeedEntry& entry);
-  // Waits for the server's answers for entries up to this row. True: it accepted or refused all for
-  // good.
+  // Waits for the server's answers for entries up to this row. Returns true if none of the entries
+  // must be sent again.
   [[nodiscard]] absl::StatusOr<bool> Settle(Sender& sender, uint64_t row, bool keep);
 
   PollState& state_;

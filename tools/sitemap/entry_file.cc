@@ -12,8 +12,8 @@ constexpr size_t kWriteBytes = 64 << 10;
 
 enum class DateKind : uint8_t { kNone, kUnreadable, kRead };
 
-// The fixed-size part of an entry; the URL follows. The first byte of a file is never that of gzip,
-// which a spool would decompress.
+// The fixed-size part of an entry, which the URL follows. Its first byte is never that of a gzip
+// file, because a spool would decompress such a file.
 struct FixedPart {
   uint8_t mark = 'e';
   FeedKind kind = FeedKind::kUnknown;
@@ -88,7 +88,7 @@ absl::Status EntryFile::ForEach(
   std::string read;
   size_t at = 0;
   bool more = true;
-  // Returns false if the file ends before so many bytes.
+  // Returns false if the file ends before this many bytes.
   const auto holds = [&](size_t count) -> absl::StatusOr<bool> {
     while (read.size() - at < count && more) {
       read.erase(0, std::exchange(at, 0));

@@ -15,18 +15,18 @@
 
 namespace freshet::sitemap {
 
-// A slow site can make reading a document take long. So a poller reads a document once, without
-// holding the lock Turn, and then uses this file: its speed depends only on the number of entries.
-// Errors: TemporaryFileError. Thread-compatible.
+// Reading a document can take long, because the site may be slow. Therefore a poller reads a
+// document once, without holding the lock Turn, and then works from this file. The time for that
+// depends only on the number of entries. Errors: TemporaryFileError. Thread-compatible.
 class EntryFile {
  public:
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<EntryFile>> Create();
 
   [[nodiscard]] absl::Status Clear();
-  // Appends an entry; `row` is its number in the document. Keeps kind, URL, date and priority; of
-  // an unreadable date only its existence.
+  // Appends an entry; `row` is its number in the document. Stores its kind, URL, date and priority.
+  // If the date is unreadable, stores only that there is one.
   [[nodiscard]] absl::Status Append(uint64_t row, const FeedEntry& entry);
-  // Calls `take` for all entries in order until it fails; returns its error.
+  // Calls `take` for all entries in order until it fails. Returns the error of `take`.
   [[nodiscard]] absl::Status ForEach(
       const std::function<absl::Status(uint64_t, const FeedEntry&)>& take);
 

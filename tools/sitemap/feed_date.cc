@@ -35,14 +35,14 @@ struct Parts {
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsLetter(char c) { return absl::ascii_isalpha(static_cast<unsigned char>(c)); }
 
-// Reads a text from its front. Thread-compatible.
+// Reads a text from the front to the end. Thread-compatible.
 class Cursor {
  public:
   explicit Cursor(std::string_view rest) : rest_(rest) {}
 
   [[nodiscard]] bool empty() const { return rest_.empty(); }
   [[nodiscard]] char front() const { return rest_.empty() ? '\0' : rest_.front(); }
-  // Reads the next character if it is one of these.
+  // Reads the next character if `any` contains it.
   bool Take(std::string_view any) {
     if (rest_.empty() || any.find(rest_.front()) == std::string_view::npos) return false;
     rest_.remove_prefix(1);
@@ -80,7 +80,7 @@ struct Zone {
   std::string_view name;
   int minutes;
 };
-// Unambiguous names of zones.
+// Names of zones that have only one meaning.
 constexpr std::array<Zone, 38> kZones = {
     {{"z", 0},       {"ut", 0},     {"utc", 0},    {"gmt", 0},    {"wet", 0},    {"west", 60},
      {"bst", 60},    {"cet", 60},   {"cest", 120}, {"met", 60},   {"mest", 120}, {"mez", 60},
@@ -96,8 +96,8 @@ constexpr std::array<std::string_view, 12> kMonths = {
 constexpr std::array<std::string_view, 7> kDays = {"monday", "tuesday",  "wednesday", "thursday",
                                                    "friday", "saturday", "sunday"};
 
-// Returns the number, from 1, of the name that begins like a word of three letters or more; 0 =
-// none.
+// Returns the position, from 1, of the name that begins with the word, which must have three
+// letters or more; 0 = none.
 template <size_t kCount>
 unsigned NumberOf(const std::array<std::string_view, kCount>& names, std::string_view word) {
   if (word.size() < 3) return 0;
@@ -107,7 +107,7 @@ unsigned NumberOf(const std::array<std::string_view, kCount>& names, std::string
   return found == names.end() ? 0 : static_cast<unsigned>(found - names.begin()) + 1;
 }
 
-// Reads +02:00, +0200, +02 or +2; nothing if the text is different.
+// Reads +02:00, +0200, +02 or +2; nullopt = the text is different.
 std::optional<Duration> TakeOffset(Cursor& text) {
   const bool west = text.front() == '-';
   if (!text.Take("+-")) return std::nullopt;
@@ -122,8 +122,8 @@ std::optional<Duration> TakeOffset(Cursor& text) {
   return west ? Duration() - offset : offset;
 }
 
-// Reads a zone up to the end: a number, a name, or both. Ignores unknown names. False: the text is
-// no zone.
+// Reads a zone up to the end of the text: a number, a name, or both. Ignores unknown names. Returns
+// false if the text is not a zone.
 bool TakeZone(Cursor& text, Parts* parts) {
   text.SkipBlanks();
   const std::string name(text.TakeWhile(IsLetter));
@@ -135,7 +135,7 @@ bool TakeZone(Cursor& text, Parts* parts) {
     if (!parts->zone) return false;
   }
   text.SkipBlanks();
-  // Examples: (CEST), [Europe/Paris] and Europe/Paris; none is looked up.
+  // Names such as (CEST), [Europe/Paris] and Europe/Paris are ignored.
   if (text.front() == '(' || text.front() == '[' || text.front() == '/') {
     if (text.front() == '/') parts->zone.reset();
     return true;
@@ -170,7 +170,7 @@ bool TakeTime(Cursor& text, bool basic, Parts* parts) {
   return true;
 }
 
-// Reads 2024-05-17T08:30:01Z and similar forms; nothing if the text has another form.
+// Reads 2024-05-17T08:30:01Z and similar forms; nullopt = the text has another form.
 std::optional<Parts> TakeIso(Cursor text) {
   Parts parts;
   const std::optional<int> year = text.TakeNumber(4);
@@ -192,7 +192,7 @@ std::optional<Parts> TakeIso(Cursor text) {
   if (parts.day == 0) return std::nullopt;
   text.SkipBlanks();
   if (!text.Take("t") && !IsDigit(text.front())) {
-    // A day with a zone is still only a day.
+    // A day with a zone is still a date without a time.
     return TakeZone(text, &parts) ? std::optional(parts) : std::nullopt;
   }
   text.SkipBlanks();
@@ -207,7 +207,8 @@ int FullYear(int year, size_t digits) {
   return digits == 3 ? year + 1900 : year;
 }
 
-// Reads a number of an RFC 822 date: the first short one is the day, the other the year.
+// Reads a number of an RFC 822 date. The first number of one or two digits is the day, the other
+// number is the year.
 bool TakeDayOrYear(Cursor& text, Parts* parts) {
   const std::string_view digits = text.TakeWhile(IsDigit);
   int number = 0;
@@ -226,7 +227,8 @@ bool NextIsTime(std::string_view rest) {
   return digits > 0 && digits <= 2 && rest.substr(digits).starts_with(':');
 }
 
-// Reads a day of the week, a month, or the zone, the last part except for the year of `date`.
+// Reads a day of the week, a month, or the zone. The zone is the last part of a date, except for
+// the year in some forms.
 bool TakeWord(Cursor& text, Parts* parts, bool* last) {
   Cursor ahead = text;
   const std::string_view word = ahead.TakeWhile(IsLetter);

@@ -9,10 +9,11 @@
 
 namespace freshet::sitemap {
 
-// A date is an interval: many name only a day, or no zone. Value type, thread-compatible.
+// A date is stored as an interval, because many dates name only a day, or no zone. Value type,
+// thread-compatible.
 struct FeedDate {
-  // Its first instant if the date is in UTC. Dates are compared by this, so that a page in two
-  // forms of the same date is not news.
+  // The first instant of the date if it is in UTC. Dates are compared by this instant, so that a
+  // page is not reported as changed if only the form of its date differs.
   Instant told;
   Instant earliest;  // first possible instant: days begin first at +14:00
   Instant latest;    // last possible instant: days end last at -12:00

@@ -54,7 +54,8 @@ bool IsHttp(std::string_view url) {
          absl::StartsWithIgnoreCase({url.data(), url.size()}, "https://");
 }
 
-// Lower is better. Atom's alternates are other forms of the page.
+// Returns the rank of a link's type; lower is better. Atom's alternates are other forms of the
+// page.
 int RankOfType(std::string_view type) {
   const std::string lower = absl::AsciiStrToLower({type.data(), type.size()});
   if (lower.starts_with("text/html") || lower.starts_with("application/xhtml")) return 0;
@@ -121,16 +122,16 @@ class Reading {
   xmlParserCtxtPtr parser_ = nullptr;
   FeedSummary summary_;
   absl::Status status_;         // error of the source
-  std::string beyond_mending_;  // why the mender stopped; empty = it did not
+  std::string beyond_mending_;  // why the mender stopped; empty = it has not
   std::string refused_;
-  bool ended_ = false;   // the source has ended
+  bool ended_ = false;   // the source has no more text
   bool closed_ = false;  // the root element has ended
-  bool behind_ = false;  // text follows the root element
+  bool behind_ = false;  // there is text after the root element
   uint64_t prefix_faults_ = 0;
   std::string fault_;    // fault found by the parser
   std::string part_;     // next part of the source
   std::string pending_;  // mended text for the parser
-  size_t given_ = 0;     // bytes of pending_ that the parser has
+  size_t given_ = 0;     // bytes of pending_ that were given to the parser
   int depth_ = 0;
   int entry_depth_ = 0;  // depth of the open entry; 0 = none is open
   uint64_t entries_ = 0;
@@ -154,8 +155,8 @@ void Reading::Refuse(std::string why) {
   xmlStopParser(parser_);
 }
 
-// Undeclared prefixes are common, and count as namespaces. Any other error ends the document,
-// except after its root.
+// Undeclared prefixes are common. They are not an error, and count as namespaces. Any other error
+// ends the document, except after its root.
 void Reading::Fault(const xmlError& error) {
   if (error.level == XML_ERR_WARNING) return;
   if (error.domain == XML_FROM_NAMESPACE) {
@@ -188,7 +189,7 @@ void Reading::Start(const Name& name, int namespaces, const Attributes& attribut
     return;
   }
   if (name.local == EntryName(summary_.kind) && (entry_depth_ == 0 || name.space == entry_space_)) {
-    // An entry within another: the end tag of the outer one is missing.
+    // An entry begins inside another, so the end tag of the outer entry is missing.
     if (entry_depth_ != 0) EndEntry();
     entry_depth_ = depth_;
     entry_ = {.kind = summary_.kind};
@@ -203,7 +204,7 @@ void Reading::Start(const Name& name, int namespaces, const Attributes& attribut
   if (entry_depth_ != 0 && depth_ == entry_depth_ + 1) StartField(name, attributes);
 }
 
-// Returns at once for most elements, which have no base.
+// Returns early for most elements, because they have no base.
 void Reading::StartBase(std::string_view base) {
   if (base.empty() || base.size() > kMaxFeedBaseBytes) return;
   std::string joined = JoinUrls(Base(), std::string(cli::Trimmed(base)));
@@ -297,7 +298,7 @@ void Reading::TakeDate(std::string_view text, int rank) {
   entry_.modified = std::move(date);
 }
 
-// Fills the parser's whole buffer, so that the pieces of the source do not matter.
+// Fills the parser's whole buffer, so that the result does not depend on the pieces of the source.
 int Reading::Read(char* buffer, int size) {
   while (pending_.size() - given_ < static_cast<size_t>(size) && !ended_) {
     pending_.erase(0, std::exchange(given_, 0));
@@ -312,7 +313,7 @@ int Reading::Read(char* buffer, int size) {
     }
   }
   const size_t count = std::min(static_cast<size_t>(size), pending_.size() - given_);
-  // The parser first reads everything before the fault.
+  // The parser first reads all text before the fault.
   if (count == 0 && !beyond_mending_.empty()) {
     if (refused_.empty()) refused_ = beyond_mending_;
     return -1;
@@ -380,7 +381,7 @@ absl::StatusOr<FeedSummary> Reading::Run() {
 
 absl::StatusOr<FeedSummary> ReadFeed(const TextSource& source,
                                      const std::function<void(FeedEntry)>& take) {
-  // Runs once for all threads.
+  // This runs once for all threads.
   static const bool kReady = [] {
     xmlInitParser();
     return true;

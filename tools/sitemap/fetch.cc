@@ -39,7 +39,8 @@ IpAddress AddressOf(const curl_sockaddr& peer) {
   return address;
 }
 
-// The compiler cannot check the types of libcurl's options: each number implies one.
+// The compiler cannot check the types of libcurl's options, because the option's number determines
+// the type.
 template <typename T>
 void Set(CURL* curl, CURLoption option, T value) {
   curl_easy_setopt(curl, option, value);
@@ -52,7 +53,7 @@ T Get(CURL* curl, CURLINFO info) {
   return value;
 }
 
-// Returns the charset in `text/xml; charset="utf-8"`.
+// Returns for example "utf-8" for `text/xml; charset="utf-8"`.
 std::string CharsetOf(std::string_view type) {
   constexpr std::string_view kName = "charset=";
   const std::string lower = absl::AsciiStrToLower({type.data(), type.size()});
@@ -115,14 +116,14 @@ class Hop {
     Set(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     Set(curl, CURLOPT_USERAGENT, options_.user_agent.c_str());
     if (!options_.ca_file.empty()) Set(curl, CURLOPT_CAINFO, options_.ca_file.c_str());
-    // The reader of the document decompresses it. Libcurl would decompress several layers without
-    // any limit.
+    // The reader of the document decompresses it. If libcurl did, it would remove several layers
+    // without any limit on the size.
     Set(curl, CURLOPT_ACCEPT_ENCODING, "gzip");
     Set(curl, CURLOPT_HTTP_CONTENT_DECODING, 0L);
     if (!request.etag.empty()) AddHeader("If-None-Match: " + request.etag);
     if (!request.last_modified.empty()) AddHeader("If-Modified-Since: " + request.last_modified);
     Set(curl, CURLOPT_HTTPHEADER, headers_.get());
-    // A proxy would look names up and connect by itself.
+    // A proxy would resolve names and connect without our checks.
     Set(curl, CURLOPT_PROXY, "");
     Set(curl, CURLOPT_NOSIGNAL, 1L);
     Set(curl, CURLOPT_ERRORBUFFER, error_);
@@ -230,7 +231,7 @@ class Hop {
   }
 
   void Explain(CURLcode code, FetchResult* result) const {
-    // Libcurl returns this code for a header line of more than 100 KiB, which it drops.
+    // Libcurl drops a header line of more than 100 KiB and returns this code.
     const bool endless_line = code == CURLE_OUT_OF_MEMORY && read_ == 0;
     if (!refused_.empty() || endless_line) {
       result->outcome = Outcome::kRefused;
@@ -274,7 +275,8 @@ FetchResult Fetch(const FetchRequest& request, const FetchOptions& options, Spoo
   bool from_public = false;
   bool site_public = false;
   Duration left = options.timeout;
-  // Runs after every fetch: its addresses decide where the document may lead.
+  // This runs after every fetch. The addresses that were used determine which documents this
+  // document may name.
   const auto finished = [&](FetchResult result) {
     result.elapsed = options.timeout - left;
     result.from_public = from_public;

@@ -1,5 +1,6 @@
-// Fetches a document of a site. Anyone may have named its URL: allows only http and https, limits
-// the size, and never connects to an address that the author of the URL could not have reached.
+// Fetches a document of a site. Its URL can come from anyone, so only http and https are allowed,
+// the size is limited, and the fetcher never connects to an address that the author of the URL
+// could not have reached.
 #ifndef FRESHET_TOOLS_SITEMAP_FETCH_H_
 #define FRESHET_TOOLS_SITEMAP_FETCH_H_
 
@@ -15,15 +16,16 @@
 
 namespace freshet::sitemap {
 
-// Received bytes; decompressed ones have another limit (tools/sitemap/document.h).
+// The maximum number of received bytes. Decompressed bytes have another limit
+// (tools/sitemap/document.h).
 inline constexpr size_t kMaxFetchedBytes = 50 << 20;
 inline constexpr size_t kMaxHeaderBytes = 64 << 10;
 inline constexpr int kMaxRedirects = 5;
-// Longest URL that is fetched, as in the sitemap protocol.
+// The maximum length of a URL that is fetched, which is the limit of the sitemap protocol.
 inline constexpr size_t kMaxDocumentUrlBytes = 2048;
-// Longer ETags and dates are not kept.
+// The maximum length of an ETag or a date. Longer ones are not kept.
 inline constexpr size_t kMaxValidatorBytes = 1024;
-// Longest wait that a site may ask for.
+// The longest wait that a site can ask for.
 inline constexpr Duration kMaxRetryAfter = Duration::Days(1);
 
 // Settings for all fetches of a program. Value type, thread-compatible.
@@ -34,19 +36,21 @@ struct FetchOptions {
   Duration timeout = Duration::Seconds(60);  // for the whole fetch, redirects included
   // Whether anyone on the internet can reach an address.
   bool (*is_public)(const IpAddress&) = IsPublicAddress;
-  // Called repeatedly; true ends the fetch.
+  // Called repeatedly. If it returns true, the fetch ends.
   std::function<bool()> cancelled = [] { return false; };
 };
 
 // The document to fetch, and the conditions for it. Value type, thread-compatible.
 struct FetchRequest {
   std::string url;
-  // Set if a public site named the URL: then it may lead only to public addresses.
+  // A public site named the URL, so the fetch may only connect to public addresses.
   bool only_public = false;
-  // Validators of the last fetch, to ask whether the document has changed; or nothing.
+  // The validators of the last fetch, with which the site can tell whether the document has
+  // changed; empty = none.
   std::string etag;
   std::string last_modified;
-  // Returns why a redirect must not be followed; empty = it may be. Called before each, if set.
+  // If set, called before each redirect. Returns why the redirect must not be followed; empty = it
+  // may be.
   std::function<std::string(const std::string& from, const std::string& to)> why_not;
 };
 
@@ -54,18 +58,18 @@ struct FetchRequest {
 struct FetchResult {
   enum class Outcome {
     kFetched,      // status 200
-    kNotModified,  // unchanged since the validators came
+    kNotModified,  // unchanged since the fetch that returned the validators
     kNotThere,     // status 404 or 410
     kRefused,      // by this client: because of URL, target or size
-    kFailed,       // the site does not answer, or answers otherwise
+    kFailed,       // the site does not answer, or gives another answer
   };
   Outcome outcome = Outcome::kFailed;
   std::string why;  // why the document was neither fetched nor unchanged; can be shown
   std::string url;  // URL after all redirects
   int status = 0;   // last HTTP status; 0 = no answer
   bool too_many_redirects = false;
-  std::string charset;       // charset of Content-Type, or nothing
-  Duration elapsed;          // until the last answer or failure
+  std::string charset;       // charset of Content-Type; empty = none
+  Duration elapsed;          // time until the last answer or failure
   bool from_public = false;  // some address of the chain is public
   bool site_public = false;  // the first site has a public address
   std::string etag;
@@ -74,10 +78,11 @@ struct FetchResult {
 };
 
 // Follows up to kMaxRedirects redirects. Refuses a redirect from a public address to one that is
-// not, and all such addresses if the request says so. Connects to the very address that was
-// checked. Keeps the document as received, perhaps compressed with gzip; an answer with any other
-// compression fails. Uses no proxy of the environment, since that would connect by itself. `body`
-// has the document only if fetched. Thread-safe.
+// not public. If the request has only_public, refuses all addresses that are not public. The
+// fetcher connects to the same address that it checked. The document is stored as received, perhaps
+// compressed with gzip; any other compression is a failure. The environment's proxy is not used,
+// because it would connect without these checks. `body` has the document only if the outcome is
+// kFetched. Thread-safe.
 [[nodiscard]] FetchResult Fetch(const FetchRequest& request, const FetchOptions& options,
                                 Spool& body);
 

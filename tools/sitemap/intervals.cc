@@ -16,7 +16,7 @@ Duration NextInterval(const IntervalRule& rule, Duration interval, bool changed)
 }
 
 Instant NextPoll(Instant now, Duration interval, std::string_view url) {
-  // FNV-1a over the parts that differ between documents and between polls.
+  // A hash (FNV-1a) of what differs between documents and between polls.
   uint64_t hash = 0xcbf29ce484222325 ^ static_cast<uint64_t>(now.micros());
   for (const char c : url) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   const double unit = static_cast<double>(hash >> 11) * 0x1p-53;

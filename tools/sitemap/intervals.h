@@ -15,9 +15,9 @@ struct IntervalRule {
   Duration most = Duration::Days(1);
 };
 
-// Returns the interval after a poll, given the previous one (0 = none). Halves the interval if the
-// poll found news, else lengthens it by half, within the bounds. So a document with news in every
-// second or third poll keeps its interval. Thread-safe.
+// Returns the interval after a poll. `interval` is the previous one; 0 = none. If the poll found
+// news, the interval is halved. Otherwise it grows by half, within the bounds. So a document with
+// news in every second or third poll keeps its interval. Thread-safe.
 [[nodiscard]] Duration NextInterval(const IntervalRule& rule, Duration interval, bool changed);
 
 // Returns `now` plus the interval, up to a tenth sooner or later, so that documents found together

@@ -16,13 +16,13 @@
 namespace freshet::sitemap {
 namespace {
 
-// HTML has no longer names.
+// The maximum length of a reference; no name in HTML is longer.
 constexpr size_t kMaxReferenceBytes = 32;
 constexpr std::string_view kCdataEnd = "]]>";
 
 bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 bool IsAlnum(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)); }
-// XML has a few more rules, which libxml2 checks.
+// XML has a few more rules for names, which libxml2 checks.
 bool BeginsName(char c) {
   return absl::ascii_isalpha(static_cast<unsigned char>(c)) || c == '_' ||
          static_cast<unsigned char>(c) >= 0x80;
@@ -45,8 +45,8 @@ const xmlChar* XmlText(const std::string& text) {
   return reinterpret_cast<const xmlChar*>(text.c_str());
 }
 
-// Returns the character of a named HTML reference; 0 = unknown. Libxml2 searches all names each
-// time.
+// Returns the character of a named HTML reference; 0 = unknown. Libxml2's own function searches all
+// names in each call.
 uint32_t CharacterOf(std::string_view name) {
   static const auto* const kCharacters = [] {
     constexpr unsigned kLast = 0x2666;  // diams
@@ -76,7 +76,7 @@ bool MayBeReferred(uint32_t c) {
          (c >= 0xE000 && c < 0xFFFE) || (c >= 0x10000 && c <= 0x10FFFF);
 }
 
-// Parses #160 or #xA0; false: the text is no such number.
+// Parses #160 or #xA0. Returns false if the text is not such a number.
 bool NumberOf(std::string_view text, uint32_t* number) {
   text.remove_prefix(1);
   const bool hexadecimal = text.starts_with('x');
@@ -109,8 +109,8 @@ void SkipBlanks(std::string_view* text) {
 absl::Status MarkupMender::Mend(std::string_view text, bool last, std::string* out) {
   for (size_t i = 0; i < text.size() && fault_.empty(); ++i) {
     if (state_ == State::kText) {
-      // Copies most of a document at once, and reads each byte once: searching for one character
-      // after the other would read the rest of the text again and again.
+      // Copies most of a document in large pieces, and reads each byte only once. Separate searches
+      // for each character would read the rest of the text again and again.
       const size_t end = EndOfPlain(text, i);
       out->append(text, i, end - i);
       i = end;
@@ -153,7 +153,7 @@ void MarkupMender::Take(char c, std::string* out) {
   }
 }
 
-// Ends are ?>, --> and ]]>. They may overlap with their own beginning: --->.
+// The ends are ?>, --> and ]]>. An end can overlap with its own beginning, as in --->.
 bool MarkupMender::EndsWith(std::string_view end, char c) {
   if (c == end[matched_]) {
     ++matched_;
@@ -199,7 +199,7 @@ void MarkupMender::AppendReference(std::string_view reference, std::string* out)
     } else {
       number = CharacterOf(name);
     }
-    // XML knows these references itself.
+    // XML defines these references itself.
     if (number == '&' || number == '<' || number == '>' || number == '"' || name == "apos") {
       out->append(reference);
       return;
@@ -230,7 +230,7 @@ void MarkupMender::TakeLess(char c, std::string* out) {
   }
 }
 
-// Text that begins with <! is a comment, CDATA, a document type, or a fault.
+// Handles text that begins with <!, which is a comment, CDATA, a document type, or a fault.
 void MarkupMender::TakeMarkup(char c, std::string* out) {
   held_.push_back(absl::ascii_toupper(static_cast<unsigned char>(c)));
   if (held_ == "<!--") {

@@ -1,4 +1,4 @@
-// Mends faults that keep a feed from being XML, and limits the work of its parser.
+// Mends faults that make a feed invalid XML, and limits the work of its parser.
 #ifndef FRESHET_TOOLS_SITEMAP_MARKUP_MENDER_H_
 #define FRESHET_TOOLS_SITEMAP_MARKUP_MENDER_H_
 
@@ -15,13 +15,14 @@
 
 namespace freshet::sitemap {
 
-// Most bytes of a comment, a tag and similar.
+// The maximum size in bytes of a comment, a tag and similar.
 inline constexpr size_t kMaxFeedTokenBytes = 512 << 10;
-// Attributes of one tag. Parsers compare each with all others.
+// The maximum number of attributes of one tag, because a parser compares each with all others.
 inline constexpr size_t kMaxFeedAttributes = 256;
 inline constexpr size_t kMaxFeedDepth = 64;
-// Distinct names of elements, attributes and namespaces. The parser's table stops growing at some
-// thousands: then a look-up takes time in proportion to their number.
+// The maximum number of distinct names of elements, attributes and namespaces. The parser's hash
+// table stops growing at some thousands of names. Beyond that, a lookup takes time in proportion to
+// their number.
 inline constexpr size_t kMaxFeedNames = 10'000;
 
 // Mends clean UTF-8 in pieces of any length. The output is well-formed, except for elements that
@@ -36,9 +37,10 @@ inline constexpr size_t kMaxFeedNames = 10'000;
 // Thread-compatible.
 class MarkupMender {
  public:
-  // Appends the mended text to `out`, as far as it is final; with `last` all of it. InvalidArgument
-  // with the reason, also in all later calls: a token is too long, a tag has too many attributes,
-  // elements are too deep, names too many, or the document type declares entities.
+  // Appends to `out` the part of the mended text that is final; with `last`, all of it.
+  // InvalidArgument, with the reason: a token is too long, a tag has too many attributes, elements
+  // are nested too deeply, there are too many names, or the document type declares entities. All
+  // later calls return the same error.
   [[nodiscard]] absl::Status Mend(std::string_view text, bool last, std::string* out);
   [[nodiscard]] uint64_t mended() const { return mended_; }
 
@@ -58,8 +60,8 @@ class MarkupMender {
   void AppendValue(std::string_view value, std::string* out);
   void AppendAttributes(std::string_view rest, std::string* out);
   void CountName(std::string_view name);
-  // Counts faults up to the end of the root element. A parser ignores later text, and how much of
-  // that comes here depends on the pieces.
+  // Counts faults up to the end of the root element. A parser ignores later text, and the part of
+  // it that arrives here depends on the pieces.
   void Count(uint64_t faults = 1) { mended_ += ended_ ? 0 : faults; }
   void Refuse(std::string why) {
     if (!ended_) fault_ = std::move(why);
@@ -72,7 +74,7 @@ class MarkupMender {
   std::string held_;      // text from a & or < on that is not yet complete
   char quote_ = 0;        // open quote of a value or document type; 0 = none
   char before_ = 0;       // last character of the tag except white space
-  std::string_view end_;  // the end of the skipped part
+  std::string_view end_;  // the text that ends the skipped part
   size_t matched_ = 0;    // matched characters of `end_`, or of an entity declaration
   int brackets_ = 0;      // open brackets of a document type
   size_t token_bytes_ = 0;

@@ -31,13 +31,13 @@ size_t EscapedBytes(std::string_view url) {
 
 bool IsUrl(std::string_view text) { return text.find("://") != std::string_view::npos; }
 
-// Returns the origin of a site, the key of its next time to poll.
+// Returns the origin of a site. The time of the site's next poll is stored under it.
 std::string OriginOf(const std::string& url) {
   const absl::StatusOr<SiteUrl> site = ParseSiteUrl(url);
   return site.ok() ? site->origin : url;
 }
 
-// Reads a file as if it had been fetched.
+// Reads a file and returns the result as if it had been fetched.
 FetchResult ReadFile(const std::string& path, int input, Spool& body) {
   FetchResult result;
   result.outcome = Outcome::kRefused;
@@ -57,7 +57,8 @@ FetchResult ReadFile(const std::string& path, int input, Spool& body) {
     const absl::StatusOr<bool> more = bytes->Read(&part);
     status = more.status();
     if (!status.ok()) break;
-    // The reader of the spool refuses one byte too many; the input may be endless.
+    // The reader of the spool fails on one byte too many. More is not read, because the input may
+    // be endless.
     if (!*more || body.size() > kMaxFeedBytes) {
       result.outcome = Outcome::kFetched;
       return result;
@@ -73,14 +74,15 @@ std::string SiteOf(const std::string& url) {
   return site.ok() ? SiteOfHost(site->host) : "";
 }
 
-// Follows RFC 9309: 404, other such answers and endless redirects all mean no rules.
+// Returns true if the answer means that there are no rules (RFC 9309): 404 and similar, or endless
+// redirects.
 bool IsWithoutRobots(const FetchResult& result) {
   return result.too_many_redirects ||
          (result.outcome != Outcome::kFetched && result.status >= 400 && result.status < 500 &&
           !result.retry_after);
 }
 
-// Prepares a foreign URL for a line of a report.
+// Makes a foreign URL safe for a line of a report.
 std::string Shown(std::string_view url) {
   return CutText(SafeText(url.substr(0, kShownUrlBytes + 1)), kShownUrlBytes);
 }
@@ -131,12 +133,12 @@ Poller::Named Poller::FirstOf(const std::string& argument) const {
   return {.url = site->origin + "/robots.txt", .site = SiteOfHost(site->host), .robots = true};
 }
 
-// A document named by another site has a state of its own. So polls for one site do not affect
-// those for another.
+// A document that was named by another site has separate state, so that polls for one site do not
+// affect those for another.
 DocumentKey Poller::KeyOf(const Named& named) { return {named.site, named.url}; }
 
 Poller::Named Poller::ChildOf(const Named& named, const FetchResult& fetched, std::string url) {
-  // A file names documents with the operator's rights.
+  // A file on this machine names documents with the operator's rights.
   std::string site = named.site.empty() ? SiteOf(url) : named.site;
   return {.url = std::move(url),
           .site = std::move(site),
@@ -198,7 +200,8 @@ bool Poller::MayNamePage(const Named& named, const std::string& site) const {
   return options_.other_hosts || named.site.empty() || named.site == site;
 }
 
-// The robots.txt of a site may name sitemaps anywhere; these may name only the site's own pages.
+// The robots.txt of a site can name sitemaps on any host, but those sitemaps may name only the
+// site's own pages.
 bool Poller::MayNameDocument(const Named& named, const std::string& site) const {
   return named.robots || MayNamePage(named, site) || site == SiteOf(named.url);
 }
@@ -220,7 +223,7 @@ bool Poller::Leave(const Named& named, uint64_t row, const FeedEntry& entry,
     ++report->other_hosts;
     why = "it is of another host";
   } else if (EscapedBytes(entry.url) > limits::kMaxUrlBytes) {
-    // The server would refuse the entry, yet the state would keep it.
+    // The server would refuse this entry, but the state would keep it, so it is left out.
     ++report->bad_urls;
     why = fmt::format("its URL is longer than {} bytes", limits::kMaxUrlBytes);
   } else if (document && report->name_bytes + entry.url.size() > kMaxNamesBytes) {
@@ -273,7 +276,7 @@ absl::Status Poller::MakeFiles() {
 }
 
 FetchResult Poller::FetchOrRead(const Named& named, const DocumentState& document, Instant now) {
-  // Only the operator may name files; documents may name only URLs.
+  // Only the operator may name files. Documents may name only URLs.
   const bool fetch = named.child || IsUrl(named.url);
   FetchOptions options = options_.fetch;
   options.timeout = std::min(options.timeout, turn_.left());
@@ -282,7 +285,7 @@ FetchResult Poller::FetchOrRead(const Named& named, const DocumentState& documen
   }
   FetchResult result =
       fetch ? Fetch({.url = named.url,
-                     // Owners of the site's DNS may since have pointed it elsewhere.
+                     // The owners of the site's domain may have pointed it elsewhere since then.
                      .only_public = named.only_public || document.site_public,
                      .etag = document.etag,
                      .last_modified = PossibleLastModified(document.last_modified, now),
@@ -316,7 +319,7 @@ absl::StatusOr<bool> Poller::Visit(const Named& named) {
   if (options_.fetch.cancelled()) return Stopped();
   document.site_public |= fetched.site_public;
   ASSIGN_OR_RETURN(const bool changed, Take(named, found, &document));
-  // Sites can name any number of missing documents: keep no state for these.
+  // No state is kept for missing documents, because a site can name any number of them.
   const bool nowhere =
       fetched.outcome == Outcome::kNotThere || fetched.outcome == Outcome::kRefused;
   const bool forgotten = named.child && nowhere && document.polled == Instant();
@@ -325,8 +328,8 @@ absl::StatusOr<bool> Poller::Visit(const Named& named) {
   document.interval = NextInterval(options_.intervals, document.interval, changed);
   document.next = NextPoll(now, document.interval, named.url);
   if (fetched.retry_after) {
-    // The wait applies to the site that asks, at the end of redirects, and to the document that
-    // leads there.
+    // The wait applies to the site that asks for it, which is the one at the end of all redirects.
+    // It also applies to the document that led there.
     document.not_before = now + *fetched.retry_after;
     document.next = std::max(document.next, document.not_before);
     RETURN_IF_ERROR(state_.PutDocument({named.site, OriginOf(fetched.url)},
@@ -378,7 +381,8 @@ absl::StatusOr<bool> Poller::TakeDocument(const Named& named, Found& found,
   site_pages_ += news.announced();
   state_.Forget(stage_);
   if (!taken.ok()) {
-    // The site's time is over, or temporary files have no room: other sites may continue.
+    // The site's time is used up, or there is no space for temporary files. Other sites can
+    // continue.
     const bool goes_on =
         absl::IsDeadlineExceeded(taken.status()) || absl::IsResourceExhausted(taken.status());
     if (!goes_on) tally_.complaints = 0;
@@ -387,8 +391,8 @@ absl::StatusOr<bool> Poller::TakeDocument(const Named& named, Found& found,
     }
     if (!goes_on) return taken.status();
   }
-  // Keeps validators only if all entries were taken: the next poll must read again entries that are
-  // left for later, or that name other hosts.
+  // Validators are kept only if all entries were taken. Otherwise the next poll must read the
+  // document again, because entries were left for later or name other hosts.
   const bool all = taken.ok() && *taken && report.future == 0 && report.other_hosts == 0;
   document->etag = all ? found.fetched.etag : "";
   document->last_modified = all ? found.fetched.last_modified : "";
@@ -397,7 +401,7 @@ absl::StatusOr<bool> Poller::TakeDocument(const Named& named, Found& found,
 }
 
 absl::StatusOr<bool> Poller::TakeIndex(const Named& named, Found& found, DocumentState* document) {
-  // Always reads an index, since each poll visits its documents.
+  // An index is always read, because each poll visits its documents.
   document->etag.clear();
   document->last_modified.clear();
   if (named.depth == kMaxIndexDepth) {
@@ -461,7 +465,8 @@ absl::StatusOr<bool> Poller::TakeRobots(const Named& named, Found& found) {
   return VisitChildren(named, found.fetched, std::move(children));
 }
 
-// Begins with those not polled for the longest time, so that each is polled even if time is short.
+// Begins with the documents that have waited longest for a poll, so that each is polled even if
+// time is short.
 absl::StatusOr<std::vector<Poller::Named>> Poller::ChildrenOf(const Named& named,
                                                               const FetchResult& fetched,
                                                               std::vector<std::string> urls) {

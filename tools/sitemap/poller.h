@@ -1,4 +1,4 @@
-// Polls the documents of sites, and sends their news: new pages and changes.
+// Polls the documents of sites, and sends their news (new pages and changes) to the server.
 #ifndef FRESHET_TOOLS_SITEMAP_POLLER_H_
 #define FRESHET_TOOLS_SITEMAP_POLLER_H_
 
@@ -27,60 +27,63 @@
 
 namespace freshet::sitemap {
 
-// Documents that one argument may lead to; the report counts the others.
+// The maximum number of documents that one argument can lead to. The report counts further ones.
 inline constexpr size_t kMaxDocuments = 10'000;
-// An index may name further indexes, and these only sitemaps.
+// The maximum depth of nested indexes: an index may name other indexes, but those may only name
+// sitemaps.
 inline constexpr int kMaxIndexDepth = 2;
-// Documents of other hosts that one poll of an argument fetches, so that a site cannot make the
-// poller flood another. Later polls fetch the others.
+// The maximum number of documents of other hosts that one poll of an argument fetches, so that a
+// site cannot make the poller flood another one. Later polls fetch the rest.
 inline constexpr size_t kMaxForeignDocuments = 50;
 
 // Options of a poller. Value type, thread-compatible.
 struct PollerOptions {
-  // Options of each fetch. `cancelled` ends a poll too.
+  // The options of each fetch. If `cancelled` returns true, the poll ends, too.
   FetchOptions fetch;
   // Decides when a document is due again.
   IntervalRule intervals;
-  bool robots = false;       // robots.txt of every site, not only if a URL names just a site
+  bool robots = false;       // reads the robots.txt of every site; false = only if a URL names just
+                             // a site
   bool other_hosts = false;  // documents may name pages and documents of other hosts
   size_t max_documents = kMaxDocuments;
-  size_t most_remembered = kMostDocuments;  // documents of one site, before each poll
-  // Most time for one poll of all documents of a site: for waiting, reading and sending its news.
-  // The turns of other sites do not count.
+  size_t most_remembered = kMostDocuments;  // documents of one site that are kept before each poll
+  // The maximum time for one poll of all documents of a site: for waiting, reading and sending its
+  // news. The turns of other sites do not count.
   Duration site_timeout = Duration::Hours(1);
-  // Most new pages and signals of a site in one poll, counted by kUrlBytesPerPage. The document
-  // that reaches this number is still finished.
+  // The maximum number of new pages and signals of a site in one poll, counted in units of
+  // kUrlBytesPerPage. The document that reaches this number is still finished.
   uint64_t site_pages = 1'000'000;
   bool dry_run = false;   // do not change the state
   bool only_due = false;  // skip documents that are not due
-  // Called after polling an argument if something was only counted. The caller holds the turn.
+  // Called after an argument was polled, if some documents or lines were only counted. The caller
+  // holds the turn.
   std::function<void(const std::string& argument, const PollTally& tally)> untold =
       [](const std::string&, const PollTally&) {};
 };
 
-// Returns a site's Last-Modified if it was possible at `fetched`: not before 1990, and not after
-// `fetched`; else nothing. Impossible dates are not sent back, since a site might believe them for
-// ever.
+// Returns a site's Last-Modified if it is possible, that is, neither before 1990 nor after
+// `fetched`; otherwise an empty text. Impossible dates are not sent back, because a site might
+// believe them for ever.
 [[nodiscard]] std::string PossibleLastModified(const std::string& value, Instant fetched);
 
-// Polls arguments. Owner thread only; several pollers may share what `turn` guards.
+// Polls arguments. Owner thread only, but several pollers can share the objects that `turn` guards.
 class Poller {
  public:
   // All arguments outlive the poller. It holds `turn` while it uses state, senders and report, for
-  // a piece of a document at a time (kMaxPiece), but not while it waits for a site or reads an
-  // answer. Calls `clock` at each step, also without `turn`, and `report` for every document that
-  // it examined.
+  // one piece of a document at a time (kMaxPiece). It does not hold `turn` while it waits for a
+  // site or reads an answer. It calls `clock` at each step, with and without `turn`, and calls
+  // `report` for every document that it examined.
   Poller(PollerOptions options, PollState& state, MakeSender make_sender, Turn& turn,
          std::function<Instant()> clock, std::function<void(const DocumentReport&)> report);
 
   // Polls an argument of the command line (a URL, a file, or "-" for the descriptor `input`), and
-  // everything that it leads to. Reports an unusable document, which sends nothing and is not an
-  // error. Errors end the poll: Cancelled, or those of the sender and the state file. The next poll
-  // then sends again what may not have arrived. It also continues where the site's time, or the
-  // room for temporary files, ran out.
+  // everything that it leads to. An unusable document is reported and sends nothing, but is not an
+  // error. Errors end the poll: Cancelled, or those of the sender and the state file. After an
+  // error, the next poll sends again what might not have arrived. If the site's time or the space
+  // for temporary files was used up, the next poll continues there.
   [[nodiscard]] absl::Status Poll(const std::string& argument, int input) FRESHET_EXCLUDES(turn_);
-  // Returns when the argument is due again: in the future, unless the last poll was a dry run.
-  // Instant() before its first poll.
+  // Returns when the argument is due again. This is in the future, unless the last poll was a dry
+  // run. Instant() = the argument was never polled.
   [[nodiscard]] absl::StatusOr<Instant> Due(const std::string& argument) FRESHET_EXCLUDES(turn_);
 
  private:
@@ -96,7 +99,7 @@ class Poller {
   // The result of work without `turn`.
   struct Found {
     FetchResult fetched;
-    // If fetched:
+    // Set if the document was fetched:
     Instant read_at;
     absl::StatusOr<FeedSummary> read = absl::UnknownError("not read");
     DocumentReport report;
@@ -107,8 +110,8 @@ class Poller {
   [[nodiscard]] static Named ChildOf(const Named& named, const FetchResult& fetched,
                                      std::string url);
   [[nodiscard]] static DocumentKey KeyOf(const Named& named);
-  // Returns the state of the document. If times lie too far ahead, because the clock was wrong, the
-  // document is due.
+  // Returns the state of the document. If its times are too far in the future, because the clock
+  // was wrong, the document is due.
   [[nodiscard]] absl::StatusOr<DocumentState> Find(const DocumentKey& key) FRESHET_REQUIRES(turn_);
   [[nodiscard]] absl::StatusOr<bool> Visit(const Named& named) FRESHET_REQUIRES(turn_);
   [[nodiscard]] Found Look(const Named& named, const DocumentState& document, Instant now)
@@ -121,15 +124,15 @@ class Poller {
                                                   DocumentState* document) FRESHET_REQUIRES(turn_);
   [[nodiscard]] absl::StatusOr<bool> TakeIndex(const Named& named, Found& found,
                                                DocumentState* document) FRESHET_REQUIRES(turn_);
-  // Returns why a document of another site is not fetched; empty = it is.
+  // Returns why a document of another site is not fetched; empty = it may be fetched.
   [[nodiscard]] std::string WhyNotTo(const Named& named, const std::string& from,
                                      const std::string& to, Instant now);
   // Creates the files of the present document if they do not exist.
   [[nodiscard]] absl::Status MakeFiles() FRESHET_EXCLUDES(turn_);
   [[nodiscard]] FetchResult FetchOrRead(const Named& named, const DocumentState& document,
                                         Instant now) FRESHET_EXCLUDES(turn_);
-  // Reads the document once: its kind, and whether all of it is good. Keeps the usable entries:
-  // pages in entries_, documents in `found`.
+  // Reads the document once. Finds out its kind, and whether all of it is valid. Stores the usable
+  // entries: pages in entries_, documents in `found`.
   [[nodiscard]] absl::StatusOr<FeedSummary> ReadEntries(const Named& named, Instant until,
                                                         Found* found) FRESHET_EXCLUDES(turn_);
   [[nodiscard]] absl::StatusOr<bool> VisitChildren(const Named& named, const FetchResult& fetched,
@@ -142,7 +145,7 @@ class Poller {
   void Fail(const Named& named, std::string why, DocumentReport report = {})
       FRESHET_REQUIRES(turn_);
   void Report(DocumentReport report) FRESHET_REQUIRES(turn_);
-  // Counts and names an entry that is left out. Returns false if the entry is to be kept.
+  // Counts and reports an entry that is left out. Returns false if the entry is not left out.
   bool Leave(const Named& named, uint64_t row, const FeedEntry& entry,
              DocumentReport* report) const;
   [[nodiscard]] bool MayNamePage(const Named& named, const std::string& site) const;
@@ -158,9 +161,9 @@ class Poller {
   std::unique_ptr<EntryFile> entries_;  // entries of the present document
   int input_ = 0;
   PieceSize piece_;
-  // State of the present poll.
+  // The state of the current poll.
   uint64_t stage_ = 0;             // the stage of state_
-  std::set<size_t> visited_;       // hashes of URLs, since those may be long
+  std::set<size_t> visited_;       // hashes of URLs, because URLs can be long
   size_t foreign_ = 0;             // visited documents of other hosts
   uint64_t site_pages_ = 0;        // news sent so far
   PollTally tally_;                // counts of its documents

@@ -21,16 +21,16 @@
 namespace freshet::sitemap {
 namespace {
 
-// Arguments with the same key are polled one after the other: those of a site, or one file.
+// Arguments with the same key are polled one after the other. The key is a site or a file.
 std::string SiteKey(const std::string& argument) {
   const absl::StatusOr<SiteUrl> site = ParseSiteUrl(argument);
   if (!site.ok() || argument.find("://") == std::string::npos) return argument;
-  // The port, unless it is the scheme's default.
+  // Appends the port, unless it is the default of the scheme.
   const size_t host = site->origin.find("://") + 3;
   return SiteOfHost(site->host) + site->origin.substr(host + site->host.size());
 }
 
-// Wakes a thread that waits for a descriptor. Thread-safe.
+// Wakes a thread that waits for a descriptor to become readable. Thread-safe.
 class Bell {
  public:
   Bell() : descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
@@ -51,7 +51,8 @@ class Bell {
   const int descriptor_;
 };
 
-// One site, and its running poll. Thread-compatible, except for what the poll sets at its end.
+// One site, and its running poll. Thread-compatible, except for the fields that the poll sets at
+// its end.
 struct Site {
   std::vector<std::string> arguments;
   Instant due;  // infinite = never again
@@ -140,7 +141,7 @@ class Polls {
 
   // Starts due polls, the one that has waited longest first.
   void StartWhatIsDue() {
-    // If the clock was set back, every site would wait that much longer.
+    // If the clock was set back, every site would wait longer by the difference.
     const Instant now = clock_();
     if (now < std::exchange(looked_, now)) {
       for (const auto& site : sites_) {

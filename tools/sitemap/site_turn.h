@@ -1,4 +1,4 @@
-// The turns of one site among many, and its remaining time.
+// Limits the time of one site among many that are polled in turns.
 #ifndef FRESHET_TOOLS_SITEMAP_SITE_TURN_H_
 #define FRESHET_TOOLS_SITEMAP_SITE_TURN_H_
 
@@ -11,12 +11,12 @@
 
 namespace freshet::sitemap {
 
-// Charges a site for its turns and for its work between them, but not for waiting. Owner thread
-// only.
+// Counts the time that one site uses: its turns and its work between them, but not its waits for a
+// turn. Owner thread only.
 class FRESHET_THREAD_ANNOTATION(capability("mutex")) SiteTurn {
  public:
-  // `turn` and `clock` outlive this object. A poll may take `most`. Calls `clock` and `cancelled`
-  // with and without the turn.
+  // `turn` and `clock` outlive this object. `most` is the maximum time of a poll. `clock` and
+  // `cancelled` are called both with and without the turn.
   SiteTurn(Turn& turn, const std::function<Instant()>& clock, Duration most,
            std::function<bool()> cancelled)
       : turn_(turn), clock_(clock), most_(most), cancelled_(std::move(cancelled)) {}
@@ -29,18 +29,19 @@ class FRESHET_THREAD_ANNOTATION(capability("mutex")) SiteTurn {
       FRESHET_THREAD_ANNOTATION(no_thread_safety_analysis) {
     turn_.Unlock();
   }
-  // Begins a poll with the whole time of the site.
+  // Begins a poll, which may take the whole time of a site.
   void Begin() FRESHET_REQUIRES(this);
-  // Charges the site for the present turn so far.
+  // Counts the time of the current turn so far.
   void Charge() FRESHET_REQUIRES(this);
-  // Releases the turn to the thread that has waited longest, runs `work`, and takes a turn again.
-  // Charges the site for the time that `work` returns.
+  // Releases the turn to the thread that has waited longest, runs `work`, and waits for a turn
+  // again. Counts the time that `work` returns.
   void Without(const std::function<Duration()>& work) FRESHET_REQUIRES(this);
-  // Lets other sites have a turn between two pieces of a document. Errors: Cancelled, or OutOfTime.
+  // Gives the turn to other sites between two pieces of a document, and waits for the next turn.
+  // Errors: Cancelled, or OutOfTime.
   [[nodiscard]] absl::Status GiveOn() FRESHET_REQUIRES(this);
   // The site's remaining time.
   [[nodiscard]] Duration left() const { return left_; }
-  // Makes the error DeadlineExceeded for people.
+  // Makes a DeadlineExceeded error with a message for users.
   [[nodiscard]] absl::Status OutOfTime() const;
 
  private:
@@ -49,7 +50,7 @@ class FRESHET_THREAD_ANNOTATION(capability("mutex")) SiteTurn {
   const Duration most_;
   const std::function<bool()> cancelled_;
   Duration left_;
-  Instant charged_;  // time of the last charge
+  Instant charged_;  // time until which the site's time was counted
 };
 
 }  // namespace freshet::sitemap

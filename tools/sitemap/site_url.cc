@@ -15,9 +15,10 @@
 namespace freshet::sitemap {
 namespace {
 
-// Longer names are no hosts.
+// Longer names are not host names.
 constexpr size_t kMaxHostBytes = 512;
-// Longer names in Unicode are not looked at: the work of Punycode grows with the square of a label.
+// Longer names in Unicode are not converted, because the time of Punycode grows with the square of
+// a label's length.
 constexpr size_t kMaxUnicodeBytes = 2 * kMaxHostBytes;
 
 using Parser = std::unique_ptr<CURLU, decltype(&curl_url_cleanup)>;
@@ -29,7 +30,7 @@ std::string Part(const Parser& url, CURLUPart part, unsigned flags = 0) {
   return text;
 }
 
-// Returns the ASCII form of a name, which is looked up and compared, as browsers do (UTS 46).
+// Returns the ASCII form of a name, as browsers make it (UTS 46), for lookups and comparisons.
 // Libcurl's own conversion depends on the locale.
 std::string AsciiHost(const std::string& host) {
   const bool ascii = std::all_of(host.begin(), host.end(),
@@ -47,7 +48,7 @@ std::string AsciiHost(const std::string& host) {
           ? 0
           : uidna_nameToASCII_UTF8(kIdna, host.data(), static_cast<int32_t>(host.size()),
                                    name.data(), static_cast<int32_t>(name.size()), &info, &code);
-  // A name without an ASCII form stays unchanged; no resolver finds it.
+  // A name without an ASCII form is returned unchanged. No resolver finds it.
   if (U_FAILURE(code) != 0 || info.errors != 0 || size <= 0) return host;
   name.resize(static_cast<size_t>(size));
   return name;

@@ -1,4 +1,4 @@
-// The parts of a URL that decide whether a document is fetched, and whose pages it may name.
+// The parts of a URL that determine whether a document is fetched, and whose pages it may name.
 #ifndef FRESHET_TOOLS_SITEMAP_SITE_URL_H_
 #define FRESHET_TOOLS_SITEMAP_SITE_URL_H_
 
@@ -17,23 +17,23 @@ struct SiteUrl {
   bool is_root = false;  // names only the site: no path, no query
 };
 
-// Parses a URL. InvalidArgument, with a reason that can be shown: not an absolute http or https
-// URL, or with a user name. Thread-safe.
+// Parses a URL. InvalidArgument, with a reason that can be shown to users: it is not an absolute
+// http or https URL, or it has a user name. Thread-safe.
 [[nodiscard]] absl::StatusOr<SiteUrl> ParseSiteUrl(const std::string& text);
 
 // Whether the text begins with a scheme.
 [[nodiscard]] bool IsAbsoluteUrl(std::string_view text);
 
-// Resolves a reference in a document whose URL is `base`, as RFC 3986 says. Returns the reference
+// Resolves a reference in a document whose URL is `base` (RFC 3986). Returns the reference
 // unchanged if it or the base is invalid. Thread-safe.
 [[nodiscard]] std::string JoinUrls(const std::string& base, const std::string& reference);
 
-// Removes characters around a copied URL: white space of any alphabet, byte order marks, marks of
-// direction and width. Thread-safe.
+// Removes characters that can surround a copied URL: white space of any script, byte order marks,
+// and marks for direction and width. Thread-safe.
 [[nodiscard]] std::string_view WithoutMarks(std::string_view url);
 
-// Returns the same name for www.example.org and example.org, which are one site, since the owner of
-// a name also controls its www. In lower case, without port. Thread-safe.
+// Returns the name of the site of a host. www.example.org and example.org are one site, because the
+// owner of a name also controls its www. In lower case, without the port. Thread-safe.
 [[nodiscard]] std::string SiteOfHost(std::string_view host);
 
 }  // namespace freshet::sitemap

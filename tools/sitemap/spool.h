@@ -15,8 +15,8 @@ namespace freshet::sitemap {
 
 // Returns the directory for temporary files: TMPDIR, or /tmp.
 [[nodiscard]] std::string TemporaryDirectory();
-// Returns ResourceExhausted, naming that directory, for an action `done` that failed on a file
-// there.
+// Returns ResourceExhausted for an action `done` that failed on a temporary file. The message names
+// the directory.
 [[nodiscard]] absl::Status TemporaryFileError(std::string_view done, std::string_view why);
 
 // A file without a name in the directory for temporary files: it disappears with this object or the
@@ -33,8 +33,8 @@ class Spool {
   [[nodiscard]] absl::Status Clear();
   [[nodiscard]] size_t size() const { return size_; }
 
-  // Reads the whole file from the beginning, decompressed if it is gzip, which may itself have been
-  // compressed again. At most one reader at a time, and none during Append.
+  // Reads the whole file from the beginning. Gzip is decompressed, even if it was compressed twice.
+  // Only one reader may exist at a time, and none during Append.
   [[nodiscard]] std::unique_ptr<cli::ByteSource> Read() const;
 
  private:

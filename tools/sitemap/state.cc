@@ -26,8 +26,8 @@ namespace {
 constexpr int kVersion = 3;
 constexpr const char* kLogName = "-wal";
 
-// This database is never read again, not even after an error. With larger pages URLs would leave
-// most of the room unused.
+// No later process reads this database, not even after an error, so it is not written safely. With
+// larger pages, URLs would leave most of the space unused.
 constexpr const char* kStaging = R"(
 PRAGMA page_size=1024;
 PRAGMA journal_mode=OFF;
@@ -53,8 +53,8 @@ CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID
 
 std::string SetVersion() { return fmt::format("PRAGMA user_version={}", kVersion); }
 
-// In version 1 a site and a blank preceded the URL of a document at another host. File names begin
-// with a slash and may have blanks.
+// In version 1, the key of a document at another host was the site, a blank and the URL. Names of
+// files begin with a slash and can contain blanks.
 DocumentKey KeyOfVersion1(const std::string& name) {
   const size_t blank = name.starts_with('/') ? std::string::npos : name.find(' ');
   if (blank != std::string::npos) return {name.substr(0, blank), name.substr(blank + 1)};
@@ -62,8 +62,8 @@ DocumentKey KeyOfVersion1(const std::string& name) {
   return {site.ok() ? SiteOfHost(site->host) : "", name};
 }
 
-// Returns the file's modification time, and the beginning of its log, which changes when the log is
-// rewritten.
+// Returns the file's modification time, and the beginning of its log. The beginning changes when
+// the log is rewritten.
 std::pair<std::filesystem::file_time_type, std::string> StampOf(const std::string& path) {
   constexpr size_t kLogHeaderBytes = 32;
   std::error_code none;
@@ -74,7 +74,8 @@ std::pair<std::filesystem::file_time_type, std::string> StampOf(const std::strin
 }
 
 // Copies a database that another process may be writing. SQLite writes transactions to its log, and
-// later moves them to the file. So a copy of both is good unless a move happened during the copy.
+// later moves them to the file. So a copy of both is consistent, unless such a move happened during
+// the copy.
 absl::Status CopyDatabase(const std::string& from, const std::string& to) {
   constexpr int kAttempts = 10;
   std::error_code error;
@@ -113,7 +114,7 @@ class PollState::Statement {
     sqlite3_bind_int64(statement_, ++bound_, number);
     return *this;
   }
-  // Moves to the next row, readable until Reset; false: there is none.
+  // Moves to the next row, which stays readable until Reset. Returns false if there is none.
   [[nodiscard]] absl::StatusOr<bool> Step() {
     const int code = sqlite3_step(statement_);
     if (code == SQLITE_ROW) return true;
@@ -124,7 +125,7 @@ class PollState::Statement {
     sqlite3_reset(statement_);
     bound_ = 0;
   }
-  // Runs a statement without results.
+  // Runs a statement that returns no rows.
   [[nodiscard]] absl::Status Run() {
     const absl::StatusOr<bool> row = Step();
     Reset();
@@ -144,8 +145,8 @@ class PollState::Statement {
   int bound_ = 0;
 };
 
-// The rows of one stage, in a nameless database of its own. To forget them, closing the database is
-// enough, even on a full disk. Thread-compatible.
+// The rows of one stage, in a separate temporary database. Closing the database deletes the rows,
+// even if the disk is full. Thread-compatible.
 class PollState::Staging {
  public:
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<Staging>> Create() {
@@ -179,7 +180,7 @@ class PollState::Staging {
   [[nodiscard]] absl::Status Remove(uint64_t first, uint64_t last) {
     return Failed(remove_.Bind(static_cast<int64_t>(first)).Bind(static_cast<int64_t>(last)).Run());
   }
-  // Calls `take` for all rows up to this one until it fails; returns its error.
+  // Calls `take` for all rows up to this one until it fails. Returns the error of `take`.
   [[nodiscard]] absl::Status ForEach(
       uint64_t row, const std::function<absl::Status(const std::string&, Instant)>& take) {
     absl::Status taken;
@@ -224,8 +225,9 @@ absl::Status PollState::Execute(const char* sql) {
 }
 
 absl::Status PollState::Prepare(const std::string& crawl_id) {
-  // Keeps the lock of the first transaction until the process ends in any way. This connection
-  // sorts little, so it does without temporary files and their errors.
+  // Keeps the lock of the first transaction until the process ends, however it ends. Temporary data
+  // stays in memory, because this connection sorts little; so there are no errors of temporary
+  // files.
   RETURN_IF_ERROR(
       Execute("PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
               "PRAGMA temp_store=MEMORY; BEGIN EXCLUSIVE;"));
@@ -312,7 +314,7 @@ absl::StatusOr<std::unique_ptr<PollState>> PollState::OpenCopy(const std::string
   const absl::Status copied = CopyDatabase(path, copy);
   auto state =
       copied.ok() ? Open(copy, crawl_id, path) : absl::StatusOr<std::unique_ptr<PollState>>(copied);
-  // SQLite keeps the deleted files open and works on.
+  // SQLite keeps the deleted files open and continues to use them.
   std::error_code ignored;
   std::filesystem::remove_all(folder, ignored);
   return state;

@@ -1,4 +1,5 @@
-// The memory of a sitemap poller: a file that may know less than the server, but never more.
+// The state that a sitemap poller keeps in a file. It can lack things that the server has, but
+// never claims that the server has something that it lacks.
 #ifndef FRESHET_TOOLS_SITEMAP_STATE_H_
 #define FRESHET_TOOLS_SITEMAP_STATE_H_
 
@@ -16,31 +17,32 @@ struct sqlite3;
 
 namespace freshet::sitemap {
 
-// Most documents of one site to remember, since a site can name any number, and new ones each time.
-// More than one poll fetches: the next poll begins with the documents that the last one left, and
-// must know them.
+// The maximum number of documents that are remembered for one site, because a site can name any
+// number, and new ones each time. It is more than one poll fetches: the next poll must know the
+// documents that the last one did not reach, because it begins with those.
 inline constexpr size_t kMostDocuments = 100'000;
 
-// A document, and the site (SiteOfHost) that named it. Each site has its own rows, so that no site
+// A document, and the site (SiteOfHost) that named it. Each site has separate rows, so that no site
 // changes the rows of another. Value type, thread-compatible.
 struct DocumentKey {
   std::string site;  // empty = named by the operator, or a file
   std::string url;
 };
 
-// State of a document after its last polls. Value type, thread-compatible.
+// The state of a document after its last polls. Value type, thread-compatible.
 struct DocumentState {
-  std::string etag;           // from the last answer with all entries taken; or nothing
+  std::string etag;           // from the last answer whose entries were all taken; empty = none
   std::string last_modified;  // from the same answer
   Instant polled;             // Instant() = never
   Duration interval;          // between polls, if watched; 0 = not yet chosen
   Instant next;               // when the document is due
-  Instant not_before;         // the site's request; Instant() = none
+  Instant not_before;         // no poll before this, as the site asked; Instant() = none
   bool site_public = false;   // its site has had a public address
 };
 
 // Whether a page is known, and the latest date that the server has accepted for it. Also the staged
-// entry of the present document, which the server may not have yet. Value type, thread-compatible.
+// entry for the page in the current document, which the server might not have yet. Value type,
+// thread-compatible.
 struct KnownPage {
   struct Staged {
     uint64_t row = 0;
@@ -51,40 +53,41 @@ struct KnownPage {
   std::optional<Staged> staged;  // neither committed nor forgotten yet
 };
 
-// An SQLite database. Entries of one document are staged, on a stage of their own, before they are
-// sent. Commit makes them known, piece by piece, once the server has them; without Commit staging
-// has no effect. Only one process at a time may open a file. Errors of the database are Internal:
-// its disk, or a foreign file. A stage is a temporary file. After one of its errors,
-// TemporaryFileError, the stage can only be forgotten. Thread-compatible.
+// An SQLite database. The entries of a document are staged before they are sent, each document on a
+// separate stage. Commit makes them known, piece by piece, once the server has them. Without
+// Commit, staging has no effect. Only one process at a time may open a file. Errors of the database
+// are Internal: the disk failed, or the file is not a state file. A stage is a temporary file.
+// After one of its errors (TemporaryFileError), the stage can only be forgotten. Thread-compatible.
 class PollState {
  public:
-  // Opens the file, or creates it with its folders, readable only by the owner. FailedPrecondition:
-  // another process has it, it is of another version, or it belongs to another crawl id.
+  // Opens the file. If there is none, creates it and its directories, readable only by the owner.
+  // FailedPrecondition: another process has opened the file, it is of another version, or it
+  // belongs to another crawl id.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<PollState>> Open(const std::string& path,
                                                                        const std::string& crawl_id);
-  // Opens a private copy of the present file, deleted with the object: changes stay in the copy,
-  // and another process may have the file open. Empty if there is no file.
+  // Opens a private copy of the file, which is deleted with the object. Changes stay in the copy,
+  // and another process may have the file open. The copy is empty if there is no file.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<PollState>> OpenCopy(
       const std::string& path, const std::string& crawl_id);
   ~PollState();
   PollState(const PollState&) = delete;
   PollState& operator=(const PollState&) = delete;
 
-  // Returns the document's state; the default one if it was never polled.
+  // Returns the document's state, or the default state if it was never polled.
   [[nodiscard]] absl::StatusOr<DocumentState> FindDocument(const DocumentKey& key);
   [[nodiscard]] absl::Status PutDocument(const DocumentKey& key, const DocumentState& document);
-  // Keeps at most `most` documents of a site: first those that must still wait at `now`, then those
-  // polled last. Keeps all or none of those polled at the same instant. A forgotten document is
-  // polled like a new one.
+  // Keeps at most `most` documents of a site. Documents that must still wait at `now` are kept
+  // first, then those that were polled last. Either all or none of the documents polled at the same
+  // instant are kept. A document that is not kept will be polled like a new one.
   [[nodiscard]] absl::Status KeepDocuments(const std::string& site, size_t most, Instant now);
-  // Returns the latest `not_before` of this URL that is at most `latest`. Uses the rows of the
-  // URL's own site and of `site`, so that no other site can delay its polls. Instant() = no wait.
+  // Returns the latest `not_before` of this URL that is at most `latest`; Instant() = no wait. Only
+  // the rows of the URL's own site and of `site` count, so that no other site can delay its polls.
   [[nodiscard]] absl::StatusOr<Instant> FindWait(const std::string& site, const std::string& url,
                                                  Instant latest);
 
-  // Returns the number of a new empty stage, > 0.
+  // Returns the number of a new, empty stage. It is > 0.
   [[nodiscard]] uint64_t NewStage() { return ++last_stage_; }
-  // `stage` 0 = ignores staged entries.
+  // `stage` 0 = staged entries are ignored.
   [[nodiscard]] absl::StatusOr<KnownPage> FindPage(const std::string& url, uint64_t stage = 0);
   // Replaces the staged entry of this URL. `row` identifies it within the stage.
   [[nodiscard]] absl::Status Stage(uint64_t stage, uint64_t row, const std::string& url,

@@ -19,7 +19,8 @@ constexpr size_t kMaxNameBytes = 40;
 constexpr size_t kUnits = 4096;
 constexpr UChar32 kReplacement = 0xFFFD;
 
-// The encodings that these names mean in practice, with more characters (WHATWG Encoding).
+// The encodings that names commonly mean in practice. They have more characters than the encodings
+// that are formally meant (WHATWG Encoding).
 constexpr std::array<std::pair<std::string_view, const char*>, 22> kMeant = {
     {{"iso-8859-1", "windows-1252"},
      {"iso8859-1", "windows-1252"},
@@ -46,13 +47,13 @@ constexpr std::array<std::pair<std::string_view, const char*>, 22> kMeant = {
 
 using Converter = std::unique_ptr<UConverter, decltype(&ucnv_close)>;
 
-// Returns null if there is no encoding with this name.
+// Returns null if no encoding has this name.
 Converter OpenConverter(std::string_view name) {
   std::string known = absl::AsciiStrToLower({name.data(), name.size()});
   const auto meant = std::find_if(kMeant.begin(), kMeant.end(),
                                   [&known](const auto& pair) { return pair.first == known; });
   if (meant != kMeant.end()) known = meant->second;
-  // ICU would also accept paths and options as names.
+  // ICU would also accept paths and options as names, so the characters are limited.
   constexpr std::string_view kFits = "abcdefghijklmnopqrstuvwxyz0123456789-_.:";
   UErrorCode code = U_ZERO_ERROR;
   const bool fits = !known.empty() && known.size() <= kMaxNameBytes &&
@@ -68,8 +69,8 @@ struct Mark {
   std::string_view bytes;
   const char* encoding;
 };
-// The longest marks first: the one of UTF-32 begins like that of UTF-16. The last two match
-// documents without a mark, which begin with '<'.
+// Longer marks come first, because the mark of UTF-32 begins like that of UTF-16. The last two
+// match documents without a mark, which begin with '<'.
 constexpr std::array<Mark, 7> kMarks = {{{{"\xFF\xFE\0\0", 4}, "utf-32le"},
                                          {{"\0\0\xFE\xFF", 4}, "utf-32be"},
                                          {"\xEF\xBB\xBF", "utf-8"},
@@ -78,7 +79,7 @@ constexpr std::array<Mark, 7> kMarks = {{{{"\xFF\xFE\0\0", 4}, "utf-32le"},
                                          {{"<\0", 2}, "utf-16le"},
                                          {{"\0<", 2}, "utf-16be"}}};
 
-// Returns the encoding that an XML declaration at the beginning names; or nothing.
+// Returns the encoding named in an XML declaration at the beginning; empty = none.
 std::string_view DeclaredEncoding(std::string_view head) {
   const size_t start = head.find_first_not_of(" \t\r\n");
   if (start == std::string_view::npos || !head.substr(start).starts_with("<?xml")) return {};
@@ -104,16 +105,16 @@ Converter ConverterOf(std::string_view head, std::string_view charset) {
     if (head.starts_with(mark.bytes)) return OpenConverter(mark.encoding);
   }
   for (const std::string_view name : {DeclaredEncoding(head), charset}) {
-    // A readable declaration cannot be in a wide encoding: some programs declare their internal
-    // one.
+    // If the declaration is readable, the document is not in a wide encoding, even if it names one.
+    // Some programs declare the encoding that they use internally.
     if (IsWide(name)) continue;
     if (Converter converter = OpenConverter(name)) return converter;
   }
   return OpenConverter("utf-8");
 }
 
-// Returns how many bytes at the front are ASCII characters of XML. Checks eight at a time, as most
-// of a document is such text.
+// Returns how many bytes at the front are ASCII characters that XML allows. Checks eight at a time,
+// because most of a document is such text.
 size_t PlainBytes(std::string_view bytes) {
   constexpr uint64_t kHigh = 0x8080808080808080;
   constexpr uint64_t kBlanks = 0x2020202020202020;
@@ -122,7 +123,7 @@ size_t PlainBytes(std::string_view bytes) {
     uint64_t word = 0;
     if (size + sizeof(word) <= bytes.size()) {
       std::memcpy(&word, bytes.data() + size, sizeof(word));
-      // No byte is 0x80 or above, nor below 0x20.
+      // No byte is 0x80 or above, or below 0x20.
       if (((word | (((word | kHigh) - kBlanks) ^ kHigh)) & kHigh) == 0) {
         size += sizeof(word);
         continue;
@@ -145,7 +146,7 @@ bool IsXmlCharacter(UChar32 c) {
 struct TextDecoder::Impl {
   explicit Impl(std::string_view named) : charset(named) {}
 
-  // Decodes all bytes in order; waits with the first ones until their encoding is clear.
+  // Decodes all bytes in order. Buffers the first ones until their encoding is known.
   void Decode(std::string_view bytes, bool last, std::string* out) {
     if (converter == nullptr) {
       head.append(bytes);
@@ -187,7 +188,7 @@ struct TextDecoder::Impl {
       ucnv_toUnicode(converter.get(), &target, units.data() + units.size(), &source, end, nullptr,
                      static_cast<UBool>(last), &code);
       for (const UChar* unit = units.data(); unit < target; ++unit) TakeUnit(*unit, out);
-      // ICU itself failed here: skip a byte.
+      // ICU failed internally here, so one byte is skipped.
       if (U_FAILURE(code) != 0 && code != U_BUFFER_OVERFLOW_ERROR) {
         ucnv_resetToUnicode(converter.get());
         if (source == before && source < end) ++source;
@@ -230,7 +231,7 @@ struct TextDecoder::Impl {
     }
   }
 
-  // Keeps text that may be an XML declaration until that is clear.
+  // Buffers text that could be an XML declaration until that is decided.
   void Open(std::string_view text, std::string* out) {
     constexpr std::string_view kDeclaration = "<?xml";
     opening.append(text);
@@ -243,7 +244,7 @@ struct TextDecoder::Impl {
     if (declaration && opening.ends_with("?>")) {
       opening.clear();
       at = At::kStart;
-      // A second declaration is dropped too: the parser would refuse it.
+      // A second declaration is dropped, too, because the parser would refuse it.
       return;
     }
     if (declaration && opening.size() < kHeadBytes) return;

@@ -18,7 +18,7 @@ namespace freshet::sitemap {
 // Drops byte order mark, white space and XML declaration at the beginning. Thread-compatible.
 class TextDecoder {
  public:
-  // Bytes in which the encoding may be declared.
+  // The encoding must be declared within this many bytes.
   static constexpr size_t kHeadBytes = 1024;
 
   explicit TextDecoder(std::string_view charset = {});
@@ -26,7 +26,7 @@ class TextDecoder {
   TextDecoder(const TextDecoder&) = delete;
   TextDecoder& operator=(const TextDecoder&) = delete;
 
-  // Appends the text of the next bytes to `out`; with `last` also all kept text.
+  // Appends the text of the next bytes to `out`; with `last`, also all buffered text.
   void Decode(std::string_view bytes, bool last, std::string* out);
   // Returns the number of characters that became U+FFFD.
   [[nodiscard]] uint64_t replaced() const;

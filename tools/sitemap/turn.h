@@ -1,4 +1,4 @@
-// A fair lock, for threads that hold it for long.
+// A fair lock, for threads that hold it for a long time.
 #ifndef FRESHET_TOOLS_SITEMAP_TURN_H_
 #define FRESHET_TOOLS_SITEMAP_TURN_H_
 
@@ -8,8 +8,8 @@
 
 namespace freshet::sitemap {
 
-// Serves requests in order: a thread that releases the lock and asks again comes behind all that
-// wait. Thread-safe.
+// Serves requests in order. A thread that releases the lock and requests it again comes after all
+// threads that wait already. Thread-safe.
 class FRESHET_THREAD_ANNOTATION(capability("mutex")) Turn {
  public:
   void Lock() FRESHET_THREAD_ANNOTATION(acquire_capability())

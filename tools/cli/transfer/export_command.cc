@@ -1,5 +1,5 @@
-// export: writes everything stored about pages to standard output, or to a file that a later run
-// can complete.
+// export: writes everything stored about pages to standard output, or to a file. A later run can
+// complete an interrupted export to a file.
 #include <fcntl.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -24,7 +24,8 @@
 namespace freshet::cli {
 namespace {
 
-// Uncompressed bytes written to the file at a time: an interrupted export loses at most these.
+// The number of uncompressed bytes that are written to the file at a time. An interrupted export
+// loses no more than these.
 constexpr size_t kPartBytes = size_t{4} << 20;
 constexpr int kWindowOfGzip = 16 + MAX_WBITS;
 
@@ -45,7 +46,7 @@ absl::Status WriteError(const std::string& path) {
   return absl::DataLossError(fmt::format("{}: {}", path, std::generic_category().message(errno)));
 }
 
-// Returns the text as a member of a gzip file; a file may have several members.
+// Returns the text compressed as one member of a gzip file. A file can have several members.
 std::string Compressed(const std::string& text) {
   z_stream stream{};
   deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kWindowOfGzip, 8, Z_DEFAULT_STRATEGY);
@@ -61,7 +62,8 @@ std::string Compressed(const std::string& text) {
   return out;
 }
 
-// A file that grows by parts. Each part is on disk before its end is noted. Owner thread only.
+// A file that grows by parts. Each part is on disk before the new end of the file is recorded.
+// Owner thread only.
 class PartedFile {
  public:
   explicit PartedFile(std::string path) : path_(std::move(path)) {}
@@ -71,7 +73,7 @@ class PartedFile {
   PartedFile(const PartedFile&) = delete;
   PartedFile& operator=(const PartedFile&) = delete;
 
-  // Opens the file and cuts it to its first `bytes` bytes. InvalidArgument: the file is shorter.
+  // Opens the file and truncates it to `bytes` bytes. InvalidArgument: the file is shorter.
   absl::Status Open(uint64_t bytes) {
     file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     if (file_ < 0) return WriteError(path_);
@@ -145,7 +147,7 @@ class FileExport {
             fmt::format("{} is of an export of something else", state_path_));
       }
       if (*loaded) state_ = **loaded;
-      // A file without a state file was written to its end.
+      // If the file exists without a state file, its export is complete.
       complete_ = !*loaded && access(options_.output.c_str(), F_OK) == 0;
       if (complete_) return absl::OkStatus();
     }
@@ -193,7 +195,8 @@ class FileExport {
     return code;
   }
 
-  // DataLoss means lost output (full disk); all other errors are bad usage.
+  // DataLoss means that output was lost (for example on a full disk); all other errors are bad
+  // usage.
   ExitCode Lost(const absl::Status& status) {
     const ExitCode code = session_.Fail(status);
     return absl::IsDataLoss(status) ? kOutputLost : code;

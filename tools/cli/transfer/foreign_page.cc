@@ -35,7 +35,8 @@ google::protobuf::Duration ToProto(absl::Duration duration) {
   return result;
 }
 
-// Digests are compared by their bytes: only the same form of the same function matches.
+// Digests are compared byte by byte, so they match only if they come from the same function, in the
+// same format.
 std::string DigestOf(const std::string& signature) {
   const bool hex = signature.size() % 2 == 0 &&
                    signature.find_first_not_of("0123456789abcdefABCDEF") == std::string::npos;
@@ -61,7 +62,7 @@ v1::CrawlResult ResultOf(const ForeignPage& page, v1::CrawlOutcome outcome) {
   result.set_url(page.url);
   result.set_crawl_id(page.crawl_id);
   result.set_outcome(outcome);
-  // With these statuses the host would have to wait again.
+  // A result with one of these statuses would make the server block the host again.
   const bool throttled = page.http_status == 429 || page.http_status == 503;
   if (page.http_status >= 100 && page.http_status <= 599 && !throttled) {
     result.set_http_status(page.http_status);

@@ -26,7 +26,7 @@ struct ForeignPage {
   std::optional<absl::Time> next_fetch;
   std::optional<absl::Duration> interval;
   std::optional<double> score;
-  std::string signature;  // hexadecimal digits, else any text
+  std::string signature;  // hexadecimal digits, or any other text
   std::string etag;
   std::optional<absl::Time> last_modified;
   int http_status = 0;
@@ -35,28 +35,29 @@ struct ForeignPage {
   std::vector<std::string> left_out;  // same as in ImportedPage
 };
 
-// Faults of a page that are listed.
+// The maximum number of a page's faults that are listed.
 inline constexpr size_t kMostNotes = 10;
 
-// Notes that a field is left out if `taken` is an error. Keeps the first kMostNotes, and notes that
-// there are more.
+// If `taken` is an error, notes that the field is left out. After the first kMostNotes notes, notes
+// only that there are more.
 void Note(const absl::Status& taken, std::vector<std::string>* left_out);
 
-// Converts the page for Freshet. If the time of the last fetch is missing, computes it as the next
-// fetch less the interval. If it stays unknown the page keeps its next date as not_before, so that
-// pages fetched elsewhere are not all due at once. A score above 0 becomes the importance.
+// Converts the page for Freshet. If the time of the last fetch is missing, it is computed as the
+// next fetch minus the interval. If it is still unknown, the time of the next fetch becomes
+// not_before, so that pages that were fetched elsewhere are not all due at once. A score above 0
+// becomes the importance.
 [[nodiscard]] ImportedPage FromForeign(const ForeignPage& page, const ImportOptions& options);
 
-// Reads one entry of the metadata that StormCrawler stores, and sends to crawl frontiers. Its
-// releases write keys in different cases, which all mean the same. Ignores unknown keys.
-// InvalidArgument names the key of an invalid value.
+// Reads one entry of the metadata that StormCrawler stores and sends to crawl frontiers. The case
+// of keys is ignored, because it differs between releases. Unknown keys are ignored, too.
+// InvalidArgument: the value is invalid; the message names the key.
 absl::Status TakeMetadata(std::string_view key, std::string_view value, ForeignPage* page);
 
 // Returns the status of a page after an answer with this HTTP code.
 [[nodiscard]] ForeignPage::Status StatusOfHttp(int code);
 
-// Parses ISO 8601, a date of HTTP (RFC 7231), or seconds since the epoch. Database times without a
-// zone are in `zone`; nullptr = UTC.
+// Parses ISO 8601, a date of HTTP (RFC 7231), or seconds since the epoch. Times without a zone,
+// which databases write, are in `zone`; nullptr = UTC.
 [[nodiscard]] absl::StatusOr<absl::Time> ParseAnyTime(std::string_view text,
                                                       const absl::TimeZone* zone = nullptr);
 

@@ -1,4 +1,4 @@
-// Reads Freshet's own output: JSON lines with everything stored about a page, and rows.
+// Reads Freshet's own output: JSON lines with everything stored about a page, and rows of settings.
 #include <google/protobuf/util/json_util.h>
 #include <google/protobuf/util/time_util.h>
 
@@ -26,7 +26,7 @@ bool Fetched(v1::CrawlOutcome outcome) {
   return outcome == v1::CRAWL_OUTCOME_CHANGED || outcome == v1::CRAWL_OUTCOME_UNCHANGED;
 }
 
-// Sets a number if a setting can have this value, or notes that it is left out.
+// Sets a number if it is valid for the setting. Otherwise notes that it is left out.
 template <typename Set>
 void TakeNumber(const char* name, double value, std::vector<std::string>* left_out, Set set) {
   if (std::isfinite(value) && value >= 0) return set(value);
@@ -50,8 +50,8 @@ v1::PageSpec SettingsOf(const v1::Page& page, std::vector<std::string>* left_out
   return spec;
 }
 
-// Returns the later instant, or the first or last one that a message can hold: a file may contain
-// any numbers, and protobuf's own sums end the program on overflow.
+// Returns the sum, limited to the first and the last instant that a message can hold. A file can
+// contain any numbers, and protobuf's own sums end the program on overflow.
 Timestamp Later(const Timestamp& time, int64_t seconds, int64_t nanos = 0) {
   constexpr int64_t kSecond = 1'000'000'000;
   seconds += time.seconds();
@@ -65,12 +65,12 @@ Timestamp Later(const Timestamp& time, int64_t seconds, int64_t nanos = 0) {
   return later;
 }
 
-// The crawls of a page as results. Owner thread only.
+// Makes results of the crawls of a page. Owner thread only.
 class Crawls {
  public:
   explicit Crawls(const v1::Page& page) : page_(page) {}
 
-  // Adds a successful crawl, in the past, with its finding.
+  // Adds a successful crawl in the past, and whether the page had changed.
   void Add(const Timestamp& time, bool changed) {
     v1::CrawlResult& result = Append(time);
     result.set_outcome(changed ? v1::CRAWL_OUTCOME_CHANGED : v1::CRAWL_OUTCOME_UNCHANGED);
@@ -81,7 +81,7 @@ class Crawls {
     if (page_.has_last_crawl_time()) {
       if (results_.empty()) Add(page_.last_crawl_time(), true);
       v1::CrawlResult& last = results_.back();
-      // The times of observations are rounded.
+      // The times of observations are rounded, so this uses the exact time.
       *last.mutable_fetch_time() = page_.last_crawl_time();
       last.set_etag(page_.etag());
       last.set_content_digest(page_.content_digest());
@@ -114,11 +114,11 @@ class Crawls {
   static bool IsStatus(int status) { return status >= 100 && status <= 599; }
   void SetStatus(v1::CrawlResult& result) {
     const int status = page_.http_status();
-    // With these statuses the host would have to wait again.
+    // A result with one of these statuses would make the server block the host again.
     if (IsStatus(status) && status != 429 && status != 503) result.set_http_status(status);
   }
 
-  // The times of the failures are unknown, but not their order.
+  // The times of the failures are unknown, but their order is known.
   void AddFailures() {
     const Timestamp& since =
         page_.has_last_crawl_time() ? page_.last_crawl_time() : page_.first_seen_time();
@@ -150,8 +150,8 @@ class Crawls {
   std::vector<v1::CrawlResult> results_;
 };
 
-// Whether signals prevent sending the crawls before the last. The API cannot take the signals
-// between them, without which their sources would look worse than they are.
+// Whether signals prevent sending the crawls before the last one. The API cannot take the signals
+// between those crawls, and without the signals their sources would look worse than they are.
 bool HasSignals(const v1::PageRecord& record) {
   const auto& all = record.observations();
   return std::any_of(all.begin(), all.end(),
@@ -194,7 +194,7 @@ class FreshetJson : public LineRecords {
       const int begin = std::max(0, all - kMostObservations);
       if (begin > 0) page->left_out.push_back(fmt::format("observations: {} of {}", begin, all));
       const v1::Observation& first = record_.observations(begin);
-      // The crawl with which the first one was compared.
+      // The crawl that the first observation was compared with.
       if (first.has_elapsed()) {
         crawls.Add(Later(first.fetch_time(), -first.elapsed().seconds(), -first.elapsed().nanos()),
                    true);
@@ -208,15 +208,14 @@ class FreshetJson : public LineRecords {
     return true;
   }
 
-  // Whether the only known crawl is the one that the page's owner reported: the time of the last
-  // one.
+  // Whether the only known crawl is the one whose time the page's owner gave (last_crawl_time).
   static bool IsToldOnly(const v1::Page& page) {
     return page.has_last_crawl_time() && page.crawls() == 0 &&
            page.last_outcome() == v1::CRAWL_OUTCOME_UNSPECIFIED;
   }
 
-  // Reads the record. Leaves out only unknown names and values, perhaps of a later release, and odd
-  // numbers.
+  // Reads the record. Only odd numbers, and names and values that are unknown, perhaps because they
+  // come from a later release, are left out.
   absl::Status Read(std::string_view line, std::vector<std::string>* left_out) {
     const std::string fault = WhyUnread(line, false);
     if (fault.empty()) return absl::OkStatus();
@@ -224,7 +223,7 @@ class FreshetJson : public LineRecords {
       left_out->push_back(fault);
       return absl::OkStatus();
     }
-    // Fractions may be "NaN"; the code that reads them skips these.
+    // Fractions can be "NaN". The code that uses them skips those.
     if (WhyUnread(QuoteOddNumbers(line), true).empty()) return absl::OkStatus();
     std::vector<std::string> dropped;
     if (WhyUnread(DropOddNumbers(line, &dropped), true).empty()) {
@@ -234,7 +233,7 @@ class FreshetJson : public LineRecords {
     return absl::InvalidArgumentError(fmt::format("no PageRecord: {}", fault));
   }
 
-  // Reads the record; returns the reason if it cannot be read.
+  // Reads the record. Returns why it cannot be read; empty = it was read.
   std::string WhyUnread(std::string_view line, bool lenient) {
     google::protobuf::util::JsonParseOptions options;
     options.ignore_unknown_fields = lenient;
@@ -283,7 +282,7 @@ class FreshetRows : public RecordReader {
     return AddCrawl(std::move(result), errors, page);
   }
 
-  // Adds the last crawl, unless the row says only its time.
+  // Adds the last crawl, unless the row has only its time.
   absl::Status AddCrawl(v1::CrawlResult result, uint64_t errors, ImportedPage* page) const {
     v1::PageSpec& spec = page->page;
     const bool told = result.ByteSizeLong() > 0;
@@ -297,7 +296,7 @@ class FreshetRows : public RecordReader {
       return absl::InvalidArgumentError(
           fmt::format("consecutive_errors: more than {}", kMaxFailures));
     }
-    // Treats the row as the page of the API from which it was written.
+    // Converts the row back into the page of the API from which it was written.
     v1::Page known;
     known.set_url(spec.url());
     known.set_crawl_id(spec.crawl_id());
@@ -309,7 +308,7 @@ class FreshetRows : public RecordReader {
     known.set_content_digest(result.content_digest());
     known.set_moved_to(result.moved_to());
     known.set_consecutive_errors(static_cast<uint32_t>(errors));
-    // If nothing else gives their times, failures are counted from here.
+    // If the row does not tell when the failures occurred, they are placed after this time.
     known.mutable_first_seen_time()->set_seconds(absl::ToUnixSeconds(options_.now) - 300);
     if (result.outcome() == v1::CRAWL_OUTCOME_UNSPECIFIED) {
       known.set_last_outcome(v1::CRAWL_OUTCOME_CHANGED);

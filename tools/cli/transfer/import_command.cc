@@ -1,4 +1,4 @@
-// import: reads pages of another server, of a table, or of another crawler.
+// import: reads pages that were exported from another server or another crawler, or from a table.
 #include <chrono>
 #include <filesystem>
 #include <map>
@@ -18,8 +18,8 @@
 namespace freshet::cli {
 namespace {
 
-// Pages that are sent before the next are read, and their bytes: they bound the memory of an
-// import, and the repetition after a crash.
+// A chunk of pages is sent before the next pages are read. These limits on its pages and bytes
+// bound the memory of an import, and what is sent again after a crash.
 constexpr size_t kChunkPages = 8000;
 constexpr size_t kChunkBytes = size_t{16} << 20;
 
@@ -162,7 +162,8 @@ class ImportRun {
       }
       kept = false;
       const bool full = chunk_.size() >= kChunkPages || chunk_bytes_ >= kChunkBytes;
-      // The pages of one row stay together: the next run continues after a whole row.
+      // All pages of one row are in the same chunk, because the next run continues after a whole
+      // row.
       if (full && page.row != chunk_.back().row) {
         const ExitCode code = SendChunk(number);
         if (code != kAccepted) return code;
@@ -175,7 +176,8 @@ class ImportRun {
     return kBadUsage;
   }
 
-  // Skips the pages acknowledged before. `page` is the first one after them, if it had to be read.
+  // Skips the pages that were acknowledged before. If the first page after them was read, it is in
+  // `page`.
   absl::Status SkipTo(RecordReader& reader, ImportedPage* page) {
     bool found = false;
     while (true) {

@@ -13,7 +13,7 @@
 
 namespace freshet::cli {
 
-// A stream that opens with the first batch, and its items' outcomes.
+// A stream that is opened for the first batch, and the outcomes of its items.
 template <typename Request, typename Response>
 struct Importer::Stream {
   using Upload = Uploader<Request, Response>;
@@ -32,7 +32,7 @@ struct Importer::Stream {
     return uploader.Send(std::exchange(batch, {prototype, {}, 0, 1}));
   }
 
-  // Waits for all acknowledgements. Returns the reason if the stream is broken.
+  // Waits for all acknowledgements. Not OK: the stream is broken.
   grpc::Status Drain(bool sent) {
     if (sent && uploader.Drain()) return grpc::Status::OK;
     grpc::Status status = uploader.Finish();
@@ -46,7 +46,7 @@ struct Importer::Stream {
 
 namespace {
 
-// A size of poll for each class of burst, from which the server derives that class.
+// For each burst class, a poll size from which the server derives this class.
 constexpr std::array<std::pair<v1::BurstClass, uint64_t>, 4> kPollSizes = {
     {{v1::BURST_CLASS_1_TO_2, 1},
      {v1::BURST_CLASS_3_TO_9, 3},
@@ -157,7 +157,7 @@ void Importer::AddSources(const ImportedPage& page) {
   for (const v1::PendingSignals& pending : page.signals) {
     if (most_sources_ == 0) LearnSources();
     if (sources_.contains(pending.source())) continue;
-    // A source keeps its place for ever: a file must not use up all places.
+    // The server keeps a source for ever, so a file must not use up all places for sources.
     if (sources_.size() >= most_sources_) {
       if (std::exchange(said_too_many_, true)) return;
       return progress_.Print(fmt::format(
@@ -171,7 +171,8 @@ void Importer::AddSources(const ImportedPage& page) {
     v1::RegisterSourceResponse response;
     const auto stub = v1::AdminService::NewStub(session_.channel());
     const grpc::Status status = Call(session_, &Admin::RegisterSource, *stub, request, &response);
-    // The server may still accept its signals; otherwise they are reported.
+    // The server might still accept the signals of this source. If it refuses them, that is
+    // reported.
     if (!status.ok()) {
       progress_.Print(fmt::format("freshet: source {}: {}", ShowText(pending.source()),
                                   ShowText(status.error_message())));
@@ -210,7 +211,7 @@ grpc::Status Importer::SendSignals(const Pages& pages) {
           signal.set_url(pages[i].page.url());
           signal.set_crawl_id(pages[i].page.crawl_id());
           signal.set_source(pending.source());
-          // A repeated import sends the same ids.
+          // The ids depend only on the input, so a repeated import sends the same ids.
           signal.set_signal_id(fmt::format("import/{}/{}", size, k));
           batch.bytes += signal.ByteSizeLong();
           batch.rows.push_back(i);

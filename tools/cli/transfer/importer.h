@@ -27,15 +27,16 @@ struct ImportCounts {
   uint64_t undated = 0;  // pages whose last crawl has no known time
 };
 
-// Most signals of one kind that are sent for a page: more add no information.
+// The maximum number of signals of one kind that are sent for a page. More would add no
+// information.
 inline constexpr uint32_t kMaxSignalsOfAKind = 100;
 
-// Sources that an input may add: the server keeps them for ever.
+// The maximum number of sources that an input can add, because the server keeps sources for ever.
 inline constexpr size_t kMostNewSources = 8;
 
 // Sends chunks of pages: their settings, then their crawls, then signals and rechecks since the
-// last crawl. A chunk is acknowledged before the next is sent, and sending one again does no harm.
-// Owner thread only.
+// last crawl. A chunk is acknowledged before the next is sent, and sending a chunk again does no
+// harm. Owner thread only.
 class Importer {
  public:
   // All arguments outlive the importer, which updates `counts`.
@@ -44,7 +45,7 @@ class Importer {
   Importer(const Importer&) = delete;
   Importer& operator=(const Importer&) = delete;
 
-  // Sends pages of an input, whose name appears in messages about refusals. Not OK: the connection
+  // Sends pages of an input. `input` is its name in messages about refusals. Not OK: the connection
   // was lost, perhaps after some pages were accepted.
   grpc::Status Send(const std::vector<ImportedPage>& pages, const std::string& input);
 

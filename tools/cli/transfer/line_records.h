@@ -17,14 +17,14 @@
 
 namespace freshet::cli {
 
-// Adds the row to an error of a line.
+// Adds the row number to an error in a line.
 [[nodiscard]] inline absl::Status OfRow(uint64_t row, const absl::Status& status) {
   if (status.ok()) return status;
   return absl::InvalidArgumentError(fmt::format(
       "row {}: {}", row, std::string_view(status.message().data(), status.message().size())));
 }
 
-// Each line is one record, or none. Owner thread only.
+// Reads an input in which each line is at most one record. Owner thread only.
 class LineRecords : public RecordReader {
  public:
   LineRecords(std::unique_ptr<ByteSource> bytes, const ImportOptions& options)
@@ -60,7 +60,7 @@ class LineRecords : public RecordReader {
   std::string line_;
 };
 
-// Each line is a JSON object. Owner thread only.
+// Reads an input in which each line is a JSON object. Owner thread only.
 class JsonRecords : public LineRecords {
  public:
   using LineRecords::LineRecords;
@@ -74,8 +74,8 @@ class JsonRecords : public LineRecords {
   virtual absl::StatusOr<bool> TakeObject(const nlohmann::json& object, ImportedPage* page) = 0;
 };
 
-// A table with a header, separated by tabs, commas or semicolons. Ignores unknown columns. Owner
-// thread only.
+// Reads a table with a header, separated by tabs, commas or semicolons. Unknown columns are
+// ignored. Owner thread only.
 class TableRecords : public LineRecords {
  public:
   using LineRecords::LineRecords;
@@ -84,7 +84,8 @@ class TableRecords : public LineRecords {
   absl::StatusOr<bool> Take(std::string_view line, ImportedPage* page) final;
   virtual absl::StatusOr<bool> TakeCells(ImportedPage* page) = 0;
 
-  // Returns this line's cell in a column, by its name in lower case; empty if there is none.
+  // Returns the cell of this line in a column. `column` is the column's name in lower case. Empty =
+  // there is no such cell.
   [[nodiscard]] std::string_view Cell(std::string_view column) const;
 
  private:

@@ -13,7 +13,7 @@
 namespace freshet::cli {
 namespace {
 
-// A status of Nutch and its counterpart here.
+// A status of Nutch, and the status of ForeignPage that matches it.
 struct NutchStatus {
   std::string_view name;
   ForeignPage::Status status;
@@ -97,7 +97,7 @@ class NutchFields {
     return absl::InvalidArgumentError(fmt::format("'{}' is not a status of a crawldb", name));
   }
 
-  // The start of the epoch means no time.
+  // The Unix epoch stands for an unknown time.
   absl::Status SetTime(std::string_view value, std::optional<absl::Time>* time) const {
     return Assign(ParseJavaDate(value, options_.zone), [time](absl::Time x) {
       if (x > absl::UnixEpoch() + absl::Hours(24)) *time = x;
@@ -132,7 +132,8 @@ std::string_view Meant(std::string_view name, std::string_view value) {
   return value.substr(open + 1, value.find(')') - open - 1);
 }
 
-// A page has several lines; the first has the URL, a tab and the version. Owner thread only.
+// Reads the plain dump. A page has several lines; the first one has the URL, a tab and the version.
+// Owner thread only.
 class NutchText : public RecordReader {
  public:
   NutchText(std::unique_ptr<ByteSource> bytes, const ImportOptions& options)
@@ -163,7 +164,8 @@ class NutchText : public RecordReader {
   }
 
  private:
-  // Notes the page whose first line is line_; false if line_ starts no page.
+  // Starts the page whose first line is line_. Returns false if line_ is not the first line of a
+  // page.
   bool StartsRecord() {
     const size_t tab = line_.find("\tVersion: ");
     if (tab == std::string::npos || line_.find("://") > tab) return false;
@@ -179,7 +181,7 @@ class NutchText : public RecordReader {
       const std::string_view value = Trimmed(line.substr(known.label.size()));
       return fields_.Set(known.name, Meant(known.name, value));
     }
-    // Metadata is indented, one key and value a line.
+    // Metadata is indented, with one key and value in each line.
     const size_t equals = line.find('=');
     if (!line.starts_with(' ') && !line.starts_with('\t')) return;
     if (equals == std::string_view::npos) return;

@@ -1,4 +1,5 @@
-// Pages as rows of a table: what `freshet export --format tsv` writes and `freshet import` reads.
+// Rows of a table with pages, which `freshet export --format tsv` writes and `freshet import`
+// reads.
 #ifndef FRESHET_TOOLS_CLI_TRANSFER_PAGE_ROWS_H_
 #define FRESHET_TOOLS_CLI_TRANSFER_PAGE_ROWS_H_
 
@@ -12,7 +13,8 @@ namespace freshet::cli {
 // The columns of pages, with the result of each page's last crawl.
 [[nodiscard]] const RowFormat& PageRowFormat();
 
-// Return the header, and the row of a page in the same order of columns, without a line end.
+// PageRowHeader returns the header. The function below returns the row of a page, with the same
+// order of columns. Both are without a line end.
 [[nodiscard]] std::string PageRowHeader();
 [[nodiscard]] std::string PageRow(const v1::Page& page);
 

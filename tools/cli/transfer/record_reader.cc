@@ -12,7 +12,7 @@ namespace {
 using OpenReader = std::unique_ptr<RecordReader> (*)(std::unique_ptr<ByteSource>,
                                                      const ImportOptions&);
 
-// Returns the first non-empty line, as far as `text` has it.
+// Returns the first non-empty line, or the part of it that `text` has.
 std::string_view FirstLine(std::string_view text) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   const size_t start = text.find_first_not_of(" \t\r\n");
@@ -27,7 +27,7 @@ bool Has(std::string_view line, std::string_view part) {
 
 ImportFormat TellFormat(std::string_view line) {
   if (line.starts_with('{')) {
-    // In a JSON string these quotes would have backslashes.
+    // The quotes here are not part of a JSON string, because there they would have backslashes.
     if (Has(line, R"("_source":)") || Has(line, R"("hits":)") || Has(line, R"("nextFetchDate":)")) {
       return ImportFormat::kStorm;
     }

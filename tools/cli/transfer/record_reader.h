@@ -12,13 +12,14 @@
 
 namespace freshet::cli {
 
-// The program that wrote an input.
+// The program that wrote an input; kAuto = detect it.
 enum class ImportFormat { kAuto, kFreshet, kFrontier, kNutch, kStorm };
 
-// Longest line of an import: one answer of a search index may be one line.
+// The maximum length of a line. Lines can be long, because an answer of a search index can be one
+// line.
 inline constexpr size_t kMaxRecordBytes = size_t{16} << 20;
 
-// Reads pages of one input one by one; memory does not grow with the input. Owner thread only.
+// Reads the pages of one input, one by one. Memory does not grow with the input. Owner thread only.
 class RecordReader {
  public:
   RecordReader() = default;
@@ -26,12 +27,14 @@ class RecordReader {
   RecordReader(const RecordReader&) = delete;
   RecordReader& operator=(const RecordReader&) = delete;
 
-  // Reads the next page; false at the end. InvalidArgument, beginning "row N: ": the page cannot be
-  // understood, and the next call continues behind it. Any other error ends the input.
+  // Reads the next page. Returns false at the end. InvalidArgument, beginning with "row N: ": the
+  // page cannot be understood, and the next call continues after it. Any other error ends the
+  // input.
   virtual absl::StatusOr<bool> Next(ImportedPage* page) = 0;
 };
 
-// Opens an input. kAuto detects the format by the first line; InvalidArgument: unknown format.
+// Opens an input. kAuto detects the format by the first line. InvalidArgument: the format is
+// unknown.
 [[nodiscard]] absl::StatusOr<std::unique_ptr<RecordReader>> OpenRecords(
     std::unique_ptr<ByteSource> bytes, ImportFormat format, const ImportOptions& options);
 

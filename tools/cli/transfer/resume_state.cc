@@ -27,9 +27,9 @@ absl::Status FileError(const std::string& path, int error) {
       fmt::format("{}: {}", path, std::generic_category().message(error)));
 }
 
-// Reads the object in a file of this kind; nothing if there is no file.
+// Reads the JSON object in a file of this kind; nullopt = there is no file.
 absl::StatusOr<std::optional<json>> Load(const std::string& path, const char* kind) {
-  // Opening a pipe would wait.
+  // Without O_NONBLOCK, opening a pipe would block.
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0 && errno == ENOENT) return std::nullopt;
   if (file < 0) return FileError(path, errno);
@@ -49,7 +49,7 @@ absl::StatusOr<std::optional<json>> Load(const std::string& path, const char* ki
 }
 
 absl::Status WriteDurably(const std::string& text, const std::string& path) {
-  // Other users who may write to the folder may have put a link there.
+  // If other users may write to the directory, one of them could have put a link there.
   (void)unlink(path.c_str());
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (file < 0) return FileError(path, errno);

@@ -13,15 +13,15 @@
 
 namespace freshet::cli {
 
-// The last page of an import that the server has acknowledged together with all earlier ones. Value
-// type, thread-compatible.
+// The position of an import: the last page such that the server has acknowledged it and all earlier
+// ones. Value type, thread-compatible.
 struct ImportState {
   uint64_t input = 0;  // number of the input, from 0
   std::string name;    // name of the input
   uint64_t row = 0;    // 0 = nothing is acknowledged yet
   std::string url;
   bool complete = false;  // no rows follow
-  // The options of the import; unset = written by a release that did not keep them.
+  // The options of the import; unset = a release wrote the file that did not store them.
   std::optional<std::string> options;
   ImportCounts counts;
 };
@@ -34,7 +34,8 @@ struct ExportState {
   std::string request;  // the only request for which the token is valid
 };
 
-// Reads a file of Save; nothing if there is no such file. InvalidArgument: a file of another kind.
+// Reads a file that Save wrote; nullopt = there is no such file. InvalidArgument: the file is of
+// another kind.
 [[nodiscard]] absl::StatusOr<std::optional<ImportState>> LoadImportState(const std::string& path);
 [[nodiscard]] absl::StatusOr<std::optional<ExportState>> LoadExportState(const std::string& path);
 

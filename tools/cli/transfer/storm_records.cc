@@ -21,11 +21,11 @@ using Status = ForeignPage::Status;
 // Dates from this year on mean "never".
 constexpr int64_t kNeverYear = 2099;
 
-// Reads from the metadata what the status does not tell.
+// Reads from the metadata what the status alone does not tell.
 void Refine(ForeignPage* page) {
   const Status by_code = StatusOfHttp(page->http_status);
   if (page->status == Status::kUnknown && by_code != Status::kUnknown) page->status = by_code;
-  // Distinguishes permanent failures and redirects.
+  // The HTTP code distinguishes permanent failures and redirects.
   if (page->status == Status::kFailed && by_code == Status::kGone) page->status = Status::kGone;
   if (page->status == Status::kMoved && by_code == Status::kFetched) page->status = by_code;
   const bool looked = page->last_fetch || !page->signature.empty();
@@ -69,7 +69,7 @@ bool Finish(const ImportOptions& options, ForeignPage* page, ImportedPage* impor
   return true;
 }
 
-// Index names have no dots, so those in keys are escaped.
+// Field names in the index cannot have dots, so the index escapes the dots in keys.
 std::string Unescaped(std::string_view key) {
   std::string text(key);
   for (size_t i = text.find("%2E"); i != std::string::npos; i = text.find("%2E", i)) {
@@ -83,7 +83,7 @@ void NoteMetadata(std::string_view key, std::string_view value, ForeignPage* pag
   Note(Named("metadata", TakeMetadata(key, value, page)), &page->left_out);
 }
 
-// Reads an object of texts and lists of texts.
+// Reads an object whose values are texts or lists of texts.
 void TakeMetadataObject(const nlohmann::json& metadata, ForeignPage* page) {
   for (const auto& [key, value] : metadata.items()) {
     const nlohmann::json& first = value.is_array() && !value.empty() ? value.front() : value;
@@ -92,7 +92,7 @@ void TakeMetadataObject(const nlohmann::json& metadata, ForeignPage* page) {
   }
 }
 
-// Reads documents of the status index. A line may have all hits of a search: they are returned one
+// Reads documents of the status index. A line can have all hits of a search; they are returned one
 // by one. Owner thread only.
 class StormJson : public RecordReader {
  public:
@@ -206,7 +206,8 @@ class FrontierJson : public LineRecords {
     foreign.crawl_id = info.crawlid().empty() ? options_.crawl_id : info.crawlid();
     foreign.status = known ? Status::kUnknown : Status::kUnfetched;
     if (foreign.url.empty()) return absl::InvalidArgumentError("url: missing");
-    // Sorted: the last spelling of a key wins, the one in lower case.
+    // The map is sorted, so if a key has several spellings, the last one is used: the one in lower
+    // case.
     const std::map<std::string, urlfrontier::StringList> metadata(info.metadata().begin(),
                                                                   info.metadata().end());
     for (const auto& [key, values] : metadata) {
