@@ -1,4 +1,4 @@
-// The subcommands of freshet-bench. Each lives in a file of its own (lab/bench/NAME.cc), declares
+// The subcommands of freshet-bench. Each has a separate file (lab/bench/NAME.cc), which declares
 // its flags on the application and sets the action that runs it.
 #ifndef FRESHET_LAB_BENCH_COMMANDS_H_
 #define FRESHET_LAB_BENCH_COMMANDS_H_
@@ -13,14 +13,14 @@
 
 namespace freshet {
 
-// Prints a result as a line of JSON. Adds fields with which numbers can be compared later: "commit"
+// Prints a result as a line of JSON. Adds fields that identify the build and the machine: "commit"
 // (of the sources as configured), "cpu" and "cores".
 void PrintLine(nlohmann::ordered_json line);
 
-// Largest resident memory of this process so far, in megabytes (2^20 bytes); 0 if unknown.
+// The largest resident memory of this process so far, in megabytes (2^20 bytes); 0 = unknown.
 [[nodiscard]] double PeakMemoryMb();
 
-// Returns examples of every command, for its help. Each line runs as written.
+// Returns examples of every command, for its help. Each line can be run as written.
 [[nodiscard]] std::span<const CommandExample> BenchExamples();
 
 void AddEpochBench(CLI::App& app, CommandAction& action);

@@ -52,7 +52,8 @@ std::optional<ProcessUse> UseOf(pid_t process) {
   std::ifstream stat(dir + "stat");
   std::string line;
   if (!std::getline(stat, line)) return std::nullopt;
-  // The name, in parentheses, may hold any characters; user and system time are fields 14 and 15.
+  // The name is in parentheses and can contain any characters. User and system time are fields 14
+  // and 15.
   std::istringstream fields(line.substr(line.rfind(')') + 1));
   std::string skipped;
   for (int field = 3; field < 14; ++field) fields >> skipped;
@@ -111,7 +112,7 @@ Status BenchDaemon::Start(const std::string& data_dir, const std::string& log,
   const int log_file = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   pid_ = fork();
   if (pid_ == 0) {
-    // The daemon must not outlive this process, even if that is killed.
+    // The daemon must not outlive this process, even if this process is killed.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(out[1], STDOUT_FILENO);
     dup2(log_file, STDERR_FILENO);

@@ -1,4 +1,4 @@
-// Runs freshetd in a process of its own, and measures its use of resources.
+// Runs freshetd in a separate process, and measures the resources that it uses.
 #ifndef FRESHET_LAB_BENCH_DAEMON_H_
 #define FRESHET_LAB_BENCH_DAEMON_H_
 
@@ -25,16 +25,17 @@ struct ProcessUse {
 // Thread-safe.
 [[nodiscard]] std::optional<ProcessUse> UseOf(pid_t process);
 
-// Reads metrics: for each the sum over its labels, and each value with its labels as written:
-// `name{label="value"}`. `ca`: PEM file of trusted authorities, for TLS; empty = plain text.
-// Unavailable: no answer at HOST:PORT, or too late. Thread-safe.
+// Reads the metrics at HOST:PORT. The result has each value under its name with labels, as written:
+// `name{label="value"}`. It also has the sum over all labels under the bare name. `ca`: PEM file of
+// trusted authorities, for TLS; empty = plain text. Unavailable: there is no answer in time.
+// Thread-safe.
 [[nodiscard]] StatusOr<std::map<std::string, double>> ReadMetrics(const std::string& address,
                                                                   const std::string& ca = "");
 
-// A freshetd process, killed when its owner thread ends. Owner thread only.
+// A freshetd process. It is killed when the thread that started it ends. Owner thread only.
 class BenchDaemon {
  public:
-  // `program` is a path; empty = freshetd beside this program.
+  // `program` is a path; empty = the freshetd in the directory of this program.
   explicit BenchDaemon(std::string program) : program_(std::move(program)) {}
   ~BenchDaemon() { Kill(); }
   BenchDaemon(const BenchDaemon&) = delete;
@@ -44,16 +45,17 @@ class BenchDaemon {
   // daemon cannot be started.
   [[nodiscard]] Status Start(const std::string& data_dir, const std::string& log,
                              const std::vector<std::string>& flags);
-  // Waits until the daemon serves. Unavailable: the daemon ended instead; its log says why.
+  // Waits until the daemon serves. Unavailable: the daemon ended; its log says why.
   [[nodiscard]] Status AwaitReady();
-  // Stops the daemon as an operator would. Internal: the daemon failed while stopping.
+  // Stops the daemon in the same way as an operator. Internal: the daemon failed while stopping.
   [[nodiscard]] Status Stop();
   void Kill();
 
   [[nodiscard]] pid_t pid() const { return pid_; }
-  // Known after Start; the daemon answers there during recovery.
+  // The address of the HTTP port. It is known after Start, and the daemon answers there even during
+  // recovery.
   [[nodiscard]] const std::string& http_address() const { return http_address_; }
-  // The following come from the ready line.
+  // The following are read from the line that the daemon prints when it is ready.
   [[nodiscard]] const std::string& grpc_address() const { return grpc_address_; }
   [[nodiscard]] uint64_t pages() const { return pages_; }
   [[nodiscard]] double recovered_seconds() const { return recovered_seconds_; }

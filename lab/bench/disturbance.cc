@@ -21,7 +21,7 @@ using std::chrono::steady_clock;
 
 constexpr double kSignalsPerSecond = 10'000;
 constexpr int kReaders = 4;
-// The factor of the changed rate, and how long each rate lasts.
+// The factor by which the rate is raised, and how long each rate lasts.
 constexpr double kMore = 1.5;
 constexpr std::chrono::milliseconds kOneRate{500};
 constexpr std::chrono::milliseconds kOneCertificate{100};
@@ -33,7 +33,7 @@ class Nothing final : public Disturbance {
   [[nodiscard]] double per_second() const override { return 0; }
 };
 
-// Calls `work` repeatedly on `threads` threads, with the number of earlier calls.
+// Calls `work` repeatedly on `threads` threads, and passes the number of earlier calls.
 class Repeated : public Disturbance {
  public:
   using Work = std::function<grpc::Status(int thread, uint64_t count)>;
@@ -98,7 +98,7 @@ class RateChanges final : public Disturbance {
   Repeated repeated_;
 };
 
-// Sends a stream of signals at a steady pace.
+// Sends a stream of signals at a constant rate.
 class Signals final : public Disturbance {
  public:
   Signals(const Served& served, const SyntheticOptions& pages) {
@@ -136,7 +136,7 @@ class Signals final : public Disturbance {
   }
 
   const steady_clock::time_point begun_ = steady_clock::now();
-  uint64_t filled_ = 0;  // items filled so far, for the stream only
+  uint64_t filled_ = 0;  // items filled so far; only the stream uses it
   LoadTally tally_;
   std::unique_ptr<ItemStream> stream_;
   std::atomic<bool> ended_ = false;
@@ -205,7 +205,7 @@ std::unique_ptr<Disturbance> MakeDisturbance(const std::string& name, Served& se
     });
   }
   CHECK(name == "checkpoints", "{} is nothing that can be done", name);
-  // Makes names that no earlier row has used.
+  // Makes names that were not used in any earlier row.
   const auto run = steady_clock::now().time_since_epoch().count();
   return OneAfterTheOther(
       served, [run](v1::AdminService::Stub& admin, grpc::ClientContext* call, uint64_t count) {

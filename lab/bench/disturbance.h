@@ -1,4 +1,4 @@
-// Work that competes with a server's hand-out of pages.
+// Work that competes with the server when it hands out pages.
 #ifndef FRESHET_LAB_BENCH_DISTURBANCE_H_
 #define FRESHET_LAB_BENCH_DISTURBANCE_H_
 
@@ -26,14 +26,14 @@ class Disturbance {
   virtual ~Disturbance() = default;
   // Ends the disturbance, and returns its first error. Call once.
   [[nodiscard]] virtual Status End() = 0;
-  // Events per second so far.
+  // The number of events per second so far.
   [[nodiscard]] virtual double per_second() const = 0;
-  // The highest crawl rate that it has set, if it changes the rate.
+  // The highest crawl rate that the disturbance has set; nullopt = it does not change the rate.
   [[nodiscard]] virtual std::optional<double> greatest_rate() const { return std::nullopt; }
 };
 
-// Starts a disturbance; `rate` is the crawl rate. `served` outlives it; until End nothing else may
-// set the rate.
+// Starts a disturbance. `rate` is the crawl rate. `served` must outlive the disturbance, and
+// nothing else may set the rate until End.
 [[nodiscard]] std::unique_ptr<Disturbance> MakeDisturbance(const std::string& name, Served& served,
                                                            const SyntheticOptions& pages,
                                                            double rate);

@@ -1,5 +1,5 @@
-// freshet-bench epoch: the time of an epoch over many pages, its parts, and how long requests wait
-// during it.
+// freshet-bench epoch: measures how long an epoch over many pages and its parts take, and how long
+// requests wait during it.
 #include <pthread.h>
 #include <time.h>
 
@@ -40,7 +40,7 @@ struct EpochFlags {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// Longest measurement without an epoch, in seconds.
+// The maximum length of the measurement without an epoch, in seconds.
 constexpr double kLongestIdle = 20;
 
 double Elapsed(SteadyClock::time_point start) {
@@ -53,11 +53,11 @@ double SecondsOf(clockid_t clock) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-// Milliseconds from requests to answers.
+// The waiting times of requests, in milliseconds.
 struct Waits {
   std::vector<double> all;
-  // CPU time of the shard's thread during each request: the wait without the effects of disk and
-  // other processes.
+  // CPU time of the shard's thread during each request. It is the waiting time without the effects
+  // of the disk and of other processes.
   std::vector<double> worked;
 
   void Sort() {
@@ -83,7 +83,7 @@ class Prober {
     stop_ = true;
     if (thread_.joinable()) thread_.join();
   }
-  // The results. Call after Stop.
+  // The results. Must be called after Stop.
   [[nodiscard]] const Waits& waits() const { return waits_; }
 
  private:
@@ -110,11 +110,11 @@ class Prober {
 
   Shard& shard_;
   std::atomic<bool> stop_ = false;
-  Waits waits_;  // only for the thread until it ends
+  Waits waits_;  // used only by the thread until it ends
   std::thread thread_;
 };
 
-// Probes all shards from construction until Stop.
+// Runs a Prober for each shard from construction until Stop.
 class Probers {
  public:
   explicit Probers(const Router& router) {
@@ -136,11 +136,11 @@ class Probers {
   std::vector<std::unique_ptr<Prober>> probers_;
 };
 
-// CPU seconds of single parts.
+// The CPU seconds of each part.
 struct Parts {
   double scan = 0;
   double estimate = 0;
-  double collect = 0;  // collecting and estimating
+  double collect = 0;  // collects and estimates
   double learn = 0;
   uint64_t pages = 0;
   double change_rates = 0;  // sum of the rates
@@ -178,10 +178,10 @@ StatusOr<Parts> RunParts(const EpochFlags& flags, const Store& store, Estimator&
   return parts;
 }
 
-// Measures the cost per page of single parts, on one thread without other work.
+// Measures the cost per page of each part, on one thread without other work.
 Status MeasureParts(const EpochFlags& flags, const Store& store) {
   Estimator estimator({});
-  // Before this first run the estimator knows nothing.
+  // In this first run, the estimator has not learned anything yet.
   RETURN_IF_ERROR(RunParts(flags, store, estimator).status());
   ASSIGN_OR_RETURN(const Parts parts, RunParts(flags, store, estimator));
   const auto pages = static_cast<double>(std::max<uint64_t>(parts.pages, 1));
@@ -211,7 +211,7 @@ Status MeasureEpoch(const EpochFlags& flags, int number, BenchStack& stack, cons
   const double seconds = Elapsed(start);
   const double cpu_seconds = CpuSeconds() - cpu;
   const Waits waits = probers.Stop();
-  // Probes for the same time without an epoch, to compare.
+  // Probes for the same time without an epoch, for comparison.
   Probers idle_probers(router);
   std::this_thread::sleep_for(std::chrono::duration<double>(std::min(seconds, kLongestIdle)));
   const Waits idle = idle_probers.Stop();

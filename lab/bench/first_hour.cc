@@ -1,5 +1,6 @@
 // freshet-bench first-hour: loads a corpus of identical pages, crawls it once and then again. Shows
-// the cost for the shard's state machine, or only the index, over the first round.
+// how the cost changes during the first round, either for the shard's state machine or only for the
+// index.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -44,10 +45,10 @@ struct FirstHourFlags {
   double rounds = 3;
 };
 
-// Parts of a cycle that are measured apart.
+// The parts of a cycle that are measured separately.
 enum Part : uint8_t { kLoading, kPicking, kLeasing, kLeased, kReporting, kReported, kParts };
 
-// Adds the time since its last call to a part.
+// Adds to a part the time since the last call.
 class Laps {
  public:
   void Begin() { last_ = ThreadCpuSeconds(); }
@@ -73,12 +74,12 @@ class Cycle {
   virtual ~Cycle() = default;
   // Adds pages `first` to `end`, all first seen at `now`.
   virtual void Load(uint32_t first, uint32_t end, Instant now, Laps& laps) = 0;
-  // Picks and leases a page for each of the ticks, and returns their number.
+  // Picks and leases a page for each of the ticks. Returns the number of leased pages.
   virtual size_t Lease(const std::vector<Instant>& ticks, Laps& laps) = 0;
-  // Reports results of the `pages` pages that were leased first.
+  // Reports results for the `pages` pages that were leased first.
   virtual void Report(size_t pages, Instant now, Laps& laps) = 0;
   [[nodiscard]] virtual uint64_t evaluations() const = 0;
-  // A digest of the pages picked, in order: the same for every exact structure.
+  // A digest of the picked pages, in order. It is the same for every exact structure.
   [[nodiscard]] uint64_t digest() const { return digest_; }
 
  protected:
@@ -93,7 +94,8 @@ double ImportanceOf(const FirstHourFlags& flags, uint32_t page) {
   return 1 + page / flags.hosts % flags.importances;
 }
 
-// The state machine of a shard, with a list in memory as its store: no time of a real store counts.
+// The state machine of a shard. Its store is a list in memory, so the time of a real store is not
+// measured.
 class ShardCycle final : public Cycle {
  public:
   ShardCycle(const FirstHourFlags& flags, const CrawlPolicy& policy)
@@ -173,7 +175,7 @@ class ShardCycle final : public Cycle {
     return options;
   }
   uint32_t IndexOf(PageNumber page) const { return index_of_.at(page); }
-  // Adds due timers to the results, as the server does.
+  // Adds the events of due timers to the results, as the server does.
   void Timers(Instant now, std::vector<Event>& events) {
     if (state_.next_timer() <= now) state_.TakeDueTimers(now, 4 * flags_.batch, &events);
   }
@@ -217,7 +219,7 @@ class ShardCycle final : public Cycle {
   uint64_t reported_ = 0;
 };
 
-// PriceIndex or BruteIndex, with the same calls as from the shard.
+// PriceIndex or BruteIndex, called in the same way as by the shard.
 template <typename Index>
 class IndexCycle final : public Cycle {
  public:

@@ -1,6 +1,6 @@
-// A rival of PriceIndex: a heap of pages by the instant at which their value reaches one fixed
-// price. Cheap and widely used, but not an argmax: if the rate allows another price, the picked
-// page does not have the highest value.
+// A rival of PriceIndex: a heap of pages, ordered by the time at which their value reaches one
+// fixed price. It is cheap and widely used, but it finds the page of highest value only if the
+// price matches the crawl rate.
 #ifndef FRESHET_LAB_BENCH_FIXED_PRICE_HEAP_H_
 #define FRESHET_LAB_BENCH_FIXED_PRICE_HEAP_H_
 
@@ -11,7 +11,7 @@
 
 namespace freshet {
 
-// PageIds are dense from zero, in the order of Add. Ignores hosts. Owner thread only.
+// PageIds count up from zero, in the order of Add. Hosts are ignored. Owner thread only.
 class FixedPriceHeap {
  public:
   // Precondition: price > 0.
@@ -19,10 +19,10 @@ class FixedPriceHeap {
 
   // Adds a page. Cost: one inversion of its value.
   void Add(const IndexEntry& entry);
-  // Orders the added pages; call once, before the first pick.
+  // Orders the added pages. Must be called once, before the first pick.
   void Build();
-  // Returns the page whose value first reached, or will reach, the price; it counts as crawled at
-  // `at`. Precondition: at least one page. Cost: one replacement of the top, O(log n).
+  // Returns the page whose value has reached the price first, or will. The page counts as crawled
+  // at `at`. Precondition: at least one page. Cost: one replacement of the top, O(log n).
   [[nodiscard]] PageId Pick(Instant at);
   // Adds `jump` to the exponent of the page, for a signal. Cost: O(log n).
   void Signal(PageId page, double jump);
@@ -31,7 +31,7 @@ class FixedPriceHeap {
 
  private:
   struct Page {
-    float cycle = 0;  // seconds from a crawl to the price
+    float cycle = 0;  // seconds from a crawl until the value reaches the price
     float speed = 0;
     uint32_t place = 0;  // index into heap_
   };
@@ -45,7 +45,7 @@ class FixedPriceHeap {
 
   double price_;
   std::vector<Page> pages_;  // by PageId
-  std::vector<Node> heap_;   // the earliest on top, four children a node
+  std::vector<Node> heap_;   // the earliest is on top; a node has four children
 };
 
 }  // namespace freshet

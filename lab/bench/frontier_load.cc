@@ -29,8 +29,8 @@ uint64_t UnixSecondsNow() {
                                    .count());
 }
 
-// One PutURLs stream. `fill` makes the next item, or returns false if there is none yet; one thread
-// at a time calls it. Thread-safe.
+// A PutURLs stream. `fill` makes the next item, or returns false if there is none yet. Only one
+// thread at a time calls it. Thread-safe.
 class PutClient final : public grpc::ClientBidiReactor<uf::URLItem, uf::AckMessage> {
  public:
   using Fill = std::function<bool(uf::URLItem*)>;
@@ -46,7 +46,7 @@ class PutClient final : public grpc::ClientBidiReactor<uf::URLItem, uf::AckMessa
     StartCall();
     Wake();
   }
-  // Makes the stream try to send again.
+  // Makes the stream try again to send.
   void Wake() FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     if (writing_ || over_ || sent_.size() >= size_t{kFrontierWindow}) return;
@@ -217,7 +217,7 @@ class Crawler final : public LoadClient {
     void OnDone(const grpc::Status& status) override {
       crawler_.tally_.calls.Add(MicrosNow() - begun_);
       Crawler& crawler = crawler_;
-      const grpc::Status kept = status;  // a copy, as the original dies with the call
+      const grpc::Status kept = status;  // a copy, because the original is destroyed with the call
       delete this;
       crawler.OnCallDone(kept);
     }

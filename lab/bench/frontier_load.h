@@ -1,5 +1,5 @@
-// Clients of the crawl-frontier API for load tests: each keeps as many requests under way as real
-// clients.
+// Clients of the crawl-frontier API for load tests. Each has as many requests in flight as real
+// clients have.
 #ifndef FRESHET_LAB_BENCH_FRONTIER_LOAD_H_
 #define FRESHET_LAB_BENCH_FRONTIER_LOAD_H_
 
@@ -14,17 +14,17 @@
 
 namespace freshet {
 
-// Max unacknowledged URLs of a stream, as in the usual command line client.
+// The maximum number of unacknowledged URLs of a stream, as in the usual command-line client.
 inline constexpr int kFrontierWindow = 10'000;
 
-// Puts all pages as discovered URLs, one a message, on one PutURLs stream. Several clients may
-// share `next`, the first page not sent yet. `tally` outlives the client.
+// Puts all pages as discovered URLs, one in each message, on one PutURLs stream. `next` is the
+// first page that was not sent yet; several clients may share it. `tally` outlives the client.
 [[nodiscard]] std::unique_ptr<LoadClient> MakeFrontierPutter(
     const std::shared_ptr<grpc::Channel>& channel, const SyntheticOptions& pages,
     std::atomic<uint64_t>& next, LoadTally& tally);
 
-// Calls GetURLs repeatedly for 10 URLs of each of 10 queues, and puts each URL as known and due in
-// a minute on one PutURLs stream. `tally` outlives the client.
+// Calls GetURLs repeatedly for 10 URLs of each of 10 queues. Puts each URL back on one PutURLs
+// stream, as known and due in a minute. `tally` outlives the client.
 [[nodiscard]] std::unique_ptr<LoadClient> MakeFrontierCrawler(
     const std::shared_ptr<grpc::Channel>& channel, LoadTally& tally);
 

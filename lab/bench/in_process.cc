@@ -56,7 +56,7 @@ class Window {
   size_t open_ FRESHET_GUARDED_BY(mutex_) = 0;
 };
 
-// Leased pages that are not crawled yet. Thread-safe.
+// Leased pages that were not crawled yet. Thread-safe.
 class Assigned {
  public:
   struct Pages {
@@ -83,7 +83,7 @@ class Assigned {
   std::deque<Pages> waiting_ FRESHET_GUARDED_BY(mutex_);
 };
 
-// Measures one row, on the thread that makes its events. Owner thread only.
+// Measures one row. Its events are made on the calling thread. Owner thread only.
 class InProcessRow {
  public:
   InProcessRow(const ServeFlags& flags, const ServeMode& mode, ServeRow row, BenchStack& stack)
@@ -109,7 +109,7 @@ class InProcessRow {
   }
 
  private:
-  // Runs until `seconds` have passed or all pages were sent, and until all is answered.
+  // Runs until `seconds` have passed or all pages were sent, and everything was answered.
   void Drive(double seconds) {
     const auto end = Steady::now() + std::chrono::duration<double>(seconds);
     if (row_.mode == "crawl") {
@@ -160,7 +160,7 @@ class InProcessRow {
     return events;
   }
 
-  // Keeps about as many pages leased as there is credit, in a few requests, as the dispatcher does.
+  // Keeps about as many pages leased as there is credit, with a few requests, like the dispatcher.
   template <typename End>
   void Crawl(const End& end) {
     const uint64_t last = tally_.results + MostItems(flags_, mode_);

@@ -1,5 +1,5 @@
-// The work of freshet-bench serve without network: only store and shards, to separate the cost of
-// the wire from that of the engine.
+// Does the work of freshet-bench serve without a network, with only the store and the shards. This
+// separates the cost of the network from the cost of the engine.
 #ifndef FRESHET_LAB_BENCH_IN_PROCESS_H_
 #define FRESHET_LAB_BENCH_IN_PROCESS_H_
 
@@ -8,9 +8,9 @@
 
 namespace freshet {
 
-// Loads the pages and prints the requested rows, with one client each, except those of `next`.
-// Processor time of the server is that of all threads except the one that makes events. Errors:
-// those of the store.
+// Loads the pages and prints the requested rows, with one client each, except those of `next`. The
+// thread that makes the events does not count towards the server's processor time. Errors: those of
+// the store.
 [[nodiscard]] Status MeasureInProcess(const ServeFlags& flags);
 
 }  // namespace freshet

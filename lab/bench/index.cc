@@ -1,5 +1,5 @@
-// freshet-bench index: picks and signals per second of the price index and of its rivals, on the
-// same pages in the same run.
+// freshet-bench index: measures how many picks and signals per second the price index and its
+// rivals handle, on the same pages in the same run.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -41,9 +41,10 @@ struct BenchIndexFlags {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// The pages of world ncis-fig4, in a unit of time with `signals_per_pick` signals between two picks
-// on average. Each page's age is as if a fixed price had spent the crawl rate. Everything about a
-// page follows from its number, so the world takes no memory.
+// The pages of the world ncis-fig4, in a unit of time in which there are on average
+// `signals_per_pick` signals between two picks. The pages have the ages that they would have if a
+// fixed price had used up the crawl rate. All properties of a page are computed from its number, so
+// the world takes no memory.
 class World {
  public:
   World(const BenchIndexFlags& flags, Policy policy)
@@ -76,14 +77,15 @@ class World {
     entry.policy = policy_;
     entry.rates = MakeIndexRates(importance, rates);
     entry.since = start_;
-    // A page whose value never reaches the price is old.
+    // A page whose value never reaches the price gets a large age.
     const double target = std::min(ExponentReaching(ValueOf(entry), price_), 20.0);
     entry.exponent = target * random.Uniform();
     if (hosts_ > 0) entry.host = HostId(static_cast<uint32_t>(random.Below(hosts_)));
     return entry;
   }
 
-  // Draws a page after an age edge or an epoch: another staleness rate, the same exponent.
+  // Draws a page after an age edge or an epoch: its staleness rate is new, and its exponent is the
+  // same.
   [[nodiscard]] std::pair<PageId, IndexEntry> DrawEdge(uint32_t pages, Random& random) const {
     const auto page = static_cast<uint32_t>(random.Below(pages));
     IndexEntry entry = Entry(page);
@@ -99,7 +101,8 @@ class World {
     return false;
   }
 
-  // Draws a page in proportion to its signal rate, and the jump that a signal adds to its exponent.
+  // Draws a page with probability proportional to its signal rate, and the jump that a signal adds
+  // to its exponent.
   [[nodiscard]] std::pair<PageId, double> DrawSignal(uint32_t pages, Random& random) const {
     for (;;) {
       const auto page = static_cast<uint32_t>(random.Below(pages));
@@ -112,7 +115,7 @@ class World {
   }
 
  private:
-  // Returns the crawl rate of `pages` under a fixed price.
+  // Returns the crawl rate of `pages` if each is crawled when its value reaches the price.
   [[nodiscard]] static double RateAt(double price, std::span<const ValueParameters> pages) {
     double rate = 0;
     for (const ValueParameters& page : pages) {
@@ -123,8 +126,8 @@ class World {
   }
 
   // Returns the price at which pages are crawled at the requested mean rate. Bisects with few
-  // pages, then corrects with more: a price off by a percent would take a cycle of all pages to
-  // settle.
+  // pages, and then corrects with more, because with a price that is off by a percent, the rate
+  // would settle only after all pages were crawled once.
   [[nodiscard]] double FindPrice(double rate_per_page, uint32_t pages) const {
     constexpr uint32_t kFew = 2000;
     const uint32_t wanted = std::min(pages, uint32_t{1} << 18);
@@ -135,7 +138,7 @@ class World {
       const PageRates rates = Rates(i, &importance, &random);
       sample.push_back(MakeValueParameters(policy_, importance, rates));
     }
-    // The excess of ln(rate) over the requested one.
+    // ln(rate) minus the logarithm of the requested rate.
     const auto excess_at = [&](double price, std::span<const ValueParameters> of) {
       return std::log(RateAt(price, of) / (rate_per_page * static_cast<double>(of.size())));
     };
@@ -169,24 +172,24 @@ class World {
   double price_ = 0;
 };
 
-// The operations that are measured. Pick also records the crawl. Owner thread only.
+// The operations to measure. Pick also records the crawl. Owner thread only.
 class Contender {
  public:
   virtual ~Contender() = default;
   [[nodiscard]] virtual const char* name() const = 0;
   virtual void Add(PageId page, const IndexEntry& entry) = 0;
   virtual void Ready(Instant) {}
-  // Returns the picked page, or PageId(~0) for none.
+  // Returns the picked page; PageId(~0) = none.
   virtual PageId Pick(Instant at) = 0;
   virtual void Signal(PageId page, double jump, Instant at) = 0;
-  // `entry` without its exponent.
+  // `entry` has no exponent; the page keeps its own.
   virtual void Edge(PageId page, IndexEntry entry, Instant at) = 0;
   [[nodiscard]] virtual uint64_t evaluations() const { return 0; }
 };
 
 constexpr PageId kNoPage(~uint32_t{0});
 
-// PriceIndex and BruteIndex, with one page per host and delay.
+// PriceIndex or BruteIndex. With `hosts`, no page of a host can be picked for `delay` after a pick.
 template <typename Index>
 class ArgmaxContender final : public Contender {
  public:
@@ -236,7 +239,8 @@ class HeapContender final : public Contender {
   FixedPriceHeap heap_;
 };
 
-// Counts times in logarithmic buckets, 16 an octave: quantiles within 3% in fixed memory.
+// Counts times in logarithmic buckets, 16 for each factor of two. Quantiles are within 3%, and the
+// memory is fixed.
 class Times {
  public:
   void Add(double nanoseconds) {
@@ -262,13 +266,14 @@ class Times {
   double highest_ = 0;
 };
 
-// The time from which a pick is an outlier.
+// A pick that takes at least this many seconds is an outlier.
 constexpr double kSlowPick = 1e-5;
-// A thread whose processor time is below its wall time by this had to wait.
+// If the processor time of a thread is shorter than the wall time by at least this much, the thread
+// had to wait.
 constexpr double kDisturbance = 5e-6;
 
-// Returns how often per second the machine interrupts a thread that only reads the clock for
-// kSlowPick or more: this part of the tail is not due to picks.
+// Returns how often per second the machine interrupts a thread for kSlowPick or more, measured with
+// a thread that only reads the clock. Picks do not cause this part of the outliers.
 double InterruptionsPerSecond() {
   constexpr double kSeconds = 0.25;
   const auto start = SteadyClock::now();
@@ -290,7 +295,8 @@ double InterruptionsPerSecond() {
   return interruptions / kSeconds;
 }
 
-// Returns the time that reading the clock adds between two readings: the least mean of some rounds.
+// Returns how much time reading the clock adds between two readings: the smallest mean of several
+// rounds.
 double ClockSeconds() {
   constexpr int kReadings = 4096;
   double least = 1;
@@ -304,8 +310,8 @@ double ClockSeconds() {
   return least;
 }
 
-// The result of a run. On a busy machine a batch of picks may wait for its processor. Such a batch
-// counts with its processor time, and its single picks are left out.
+// The result of a run. On a busy machine, a batch of picks might wait for the processor. For such a
+// batch, only its processor time is counted, and the times of its picks are left out.
 struct Measurement {
   uint64_t picks = 0;
   uint64_t signals = 0;
@@ -319,7 +325,7 @@ struct Measurement {
   Times times;  // times of single picks
 };
 
-// Runs one structure through virtual time.
+// Drives one structure through virtual time.
 class Drive {
  public:
   Drive(const BenchIndexFlags& flags, const World& world, Contender& contender)
@@ -329,7 +335,7 @@ class Drive {
     signals_ = world_.HasSignals() ? flags.signals_per_pick : 0;
   }
 
-  // A digest of the first picks since the start: the same for every exact structure.
+  // A digest of the first picks since the start. It is the same for every exact structure.
   [[nodiscard]] uint64_t digest() const { return digest_; }
   void set_rate_factor(double factor) { factor_ = factor; }
 
@@ -350,7 +356,7 @@ class Drive {
   static constexpr int kBatch = 64;
   static constexpr uint64_t kDigestedPicks = 64;
 
-  // Draws the events between `picks` picks.
+  // Draws the signals and other events for `picks` picks.
   void DrawEvents(int picks) {
     drawn_.clear();
     for (owed_ += signals_ * picks; owed_ >= 1; --owed_) {
@@ -409,7 +415,7 @@ class Drive {
     const double own = ThreadCpuSeconds() - processor;
     const bool disturbed = wall > own + kDisturbance;
     const double share = disturbed ? own / wall : 1;
-    // In a disturbed batch the pick that waited is unknown, unless the picks themselves took far
+    // In a disturbed batch, it is unknown which pick waited, unless the picks themselves took far
     // longer.
     if (!disturbed || own > kSlowPick * picks) {
       for (int i = 0; i < picks; ++i) {
@@ -477,7 +483,7 @@ void Report(const BenchIndexFlags& flags, const Contender& contender, const Meas
 }
 
 void Measure(const BenchIndexFlags& flags, const World& world, Contender& contender) {
-  // Entries are made in slices, outside the measured time and memory.
+  // Entries are made in slices, so that their time and memory are not measured.
   std::vector<IndexEntry> slice(4096);
   const double resident = ResidentBytes();
   double build = 0;
@@ -503,7 +509,7 @@ void Measure(const BenchIndexFlags& flags, const World& world, Contender& conten
 }
 
 Status RunIndexBench(BenchIndexFlags flags) {
-  // The server's default: greedy_ncis in operational time.
+  // The default policy of the server is greedy_ncis in operational time.
   const bool operational = flags.policy == "default";
   if (operational && flags.edges_per_pick == 0) flags.edges_per_pick = 1;
   ASSIGN_OR_RETURN(const Policy policy, ParsePolicy(operational ? "greedy_ncis" : flags.policy));

@@ -1,4 +1,4 @@
-// Counts of many latencies in little memory.
+// Counts many latencies in little memory.
 #ifndef FRESHET_LAB_BENCH_LATENCIES_H_
 #define FRESHET_LAB_BENCH_LATENCIES_H_
 
@@ -15,7 +15,7 @@ namespace freshet {
 // Counts latencies in buckets that are at most 3% wide. Thread-safe.
 class Latencies {
  public:
-  // Counts negative values as 0: they occur when a clock is set.
+  // Negative values count as 0. They occur when the clock is set back.
   void Add(int64_t micros) {
     counts_[BucketOf(static_cast<uint64_t>(std::max<int64_t>(micros, 0)))].fetch_add(
         1, std::memory_order_relaxed);
@@ -23,7 +23,7 @@ class Latencies {
   void Clear() {
     for (auto& count : counts_) count.store(0, std::memory_order_relaxed);
   }
-  // Returns the quantile of this share, 0 to 1, in microseconds; NaN without latencies.
+  // Returns the quantile `share`, from 0 to 1, in microseconds; NaN without latencies.
   [[nodiscard]] double Quantile(double share) const {
     uint64_t all = 0;
     for (const auto& count : counts_) all += count.load(std::memory_order_relaxed);
@@ -41,7 +41,7 @@ class Latencies {
  private:
   static constexpr size_t kHalf = 32;  // buckets between two powers of two
 
-  // Exact below 64, then by the six highest bits.
+  // Buckets are exact below 64. Larger values share a bucket if their six highest bits are equal.
   static size_t BucketOf(uint64_t micros) {
     const auto dropped =
         static_cast<size_t>(std::max<int>(0, static_cast<int>(std::bit_width(micros)) - 6));

@@ -1,4 +1,5 @@
-// Leases the best pages of one shard like the dispatcher: leases the shard's whole bid.
+// Leases the best pages of one shard. Like the dispatcher, it leases everything that the shard
+// bids.
 #ifndef FRESHET_LAB_BENCH_LEASE_BEST_H_
 #define FRESHET_LAB_BENCH_LEASE_BEST_H_
 
@@ -12,8 +13,8 @@
 
 namespace freshet {
 
-// Calls `done` with an assignment for each of the terms in order, nullopt = no page; on the shard's
-// thread, once they are durable. Thread-safe.
+// Calls `done` with one assignment for each of the terms, in order; nullopt = no page. `done` is
+// called on the shard's thread, once the leases are durable. Thread-safe.
 inline void LeaseBest(Shard& shard, std::vector<LeaseTerms> terms,
                       std::function<void(std::vector<std::optional<Assignment>>)> done) {
   BidRequest bid;

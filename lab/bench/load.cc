@@ -16,7 +16,7 @@
 namespace freshet {
 namespace {
 
-// Timeout of calls that should take less than a second.
+// The timeout of calls that should take less than a second.
 constexpr std::chrono::seconds kLongestCall{30};
 
 int64_t SteadyMicros() {
@@ -36,7 +36,7 @@ Status FromGrpc(const grpc::Status& status) {
   return MakeStatus(absl::StatusCode::kUnavailable, "a call ended with {}", status.error_message());
 }
 
-// The status of a call, for the thread that waits for it. Thread-safe.
+// The status of a call, which another thread waits for. Thread-safe.
 class CallEnd {
  public:
   void Set(const grpc::Status& status) FRESHET_EXCLUDES(mutex_) {
@@ -61,7 +61,7 @@ class Unacknowledged {
  public:
   void Sent() { sent_.push_back(SteadyMicros()); }
   [[nodiscard]] size_t size() const { return sent_.size(); }
-  // Counts refused items too. Returns the number of accepted items.
+  // Counts refused items, too. Returns the number of accepted items.
   uint64_t Acknowledge(const v1::BatchAck& ack, LoadTally& tally) {
     if (!sent_.empty()) {
       tally.acks.Add(SteadyMicros() - sent_.front());
@@ -135,7 +135,7 @@ class ItemStreamOf final : public ItemStream, grpc::ClientBidiReactor<Request, R
   }
 
  private:
-  // Fills the next message before the last one leaves, so that both may leave together.
+  // Fills the next message before the last one is sent, so that both can be sent together.
   void TryWrite() {
     const MutexLock lock(mutex_);
     if (writing_ || over_ || unacknowledged_.size() >= in_flight_) return;
@@ -226,7 +226,7 @@ class CrawlWorker final : public LoadClient,
     }
     StartCall();
   }
-  // Sends no more credit. The server may still use up the credit that it has.
+  // Grants no more credit. The server can still use up the credit that it has.
   void Finish() override {
     const MutexLock lock(mutex_);
     finished_ = true;
@@ -266,7 +266,7 @@ class CrawlWorker final : public LoadClient,
   void TakeAssignments(const v1::AssignmentBatch& batch) FRESHET_REQUIRES(mutex_) {
     const int64_t now = UnixMicros() + settings_.lease.micros();
     for (const v1::Assignment& assignment : batch.assignments()) {
-      // A lease begins at its tick, so the tick is the deadline less the length of the lease.
+      // A lease begins at its tick, so the tick is the deadline minus the length of the lease.
       const google::protobuf::Timestamp& deadline = assignment.deadline();
       tally_.ticks.Add(now - deadline.seconds() * 1'000'000 - deadline.nanos() / 1000);
       visits_.push_back(VisitPage(assignment));
@@ -278,7 +278,7 @@ class CrawlWorker final : public LoadClient,
     tally_.assignments += count;
     credit_due_ += count;
   }
-  // Sends credit first, and in large amounts: without credit no page comes.
+  // Grants credit first, and in large amounts, because no page comes without credit.
   void TryWrite() FRESHET_REQUIRES(mutex_) {
     if (writing_ || over_) return;
     if (!finished_ && credit_due_ > 0 && credit_due_ >= settings_.credit / 4) {

@@ -1,6 +1,6 @@
-// Clients for load tests. Each is a stream, or repeated calls, with as many requests under way as
-// allowed. They cost little beside a server on the same machine: callbacks, messages filled in
-// place, arenas.
+// Clients for load tests. Each is a stream, or repeated calls, with as many requests in flight as
+// allowed. They use callbacks and arenas and fill messages in place, so they cost little next to a
+// server on the same machine.
 #ifndef FRESHET_LAB_BENCH_LOAD_H_
 #define FRESHET_LAB_BENCH_LOAD_H_
 
@@ -45,25 +45,26 @@ struct LoadTally {
 class LoadClient {
  public:
   virtual ~LoadClient() = default;
-  // Call once.
+  // Must be called once.
   virtual void Start() = 0;
   // Stops sending, but still answers incoming messages.
   virtual void Finish() = 0;
-  // Whether every sent message is answered.
+  // Whether every sent message was answered.
   [[nodiscard]] virtual bool quiet() const = 0;
-  // Ends the call, waits for its end, and returns an earlier error, if any.
+  // Ends the call and waits for its end. Returns the first error, if there was one.
   [[nodiscard]] virtual Status End() = 0;
 };
 
 // --- Streams of items
 
-// Fills the items of a stream. Puts up to one message of items into `request`, overwriting it, and
-// returns their number; 0 = nothing to send. Only one thread at a time calls it.
+// Fills the items of a stream. Puts up to one message of items into `request`, replacing its
+// content, and returns their number; 0 = there is nothing to send. Called by only one thread at a
+// time.
 using FillResults = std::function<int(v1::ReportCrawlsRequest* request)>;
 using FillSignals = std::function<int(v1::SignalChangesRequest* request)>;
 using FillUpserts = std::function<int(v1::UpsertPagesRequest* request)>;
 
-// A stream of items. Call Wake when an empty source has items again.
+// A stream of items. If there were no items to send, call Wake when there are some again.
 class ItemStream : public LoadClient {
  public:
   virtual void Wake() = 0;
@@ -86,16 +87,17 @@ struct WorkerSettings {
   std::string name;
   uint32_t credit = 1000;  // 0 = the worker stays idle
   Duration lease = Duration::Seconds(60);
-  // Called, if set, with the number of assignments that came together, and when (microseconds since
-  // 1970).
+  // If set, called with the number of assignments that arrived together, and the time of their
+  // arrival (microseconds since 1970).
   std::function<void(int count, int64_t unix_us)> on_assignments;
 };
 
-// Makes a worker on a Crawl stream, which answers each message of assignments with results at once.
+// Makes a worker on a Crawl stream. It answers each message of assignments with results
+// immediately.
 [[nodiscard]] std::unique_ptr<LoadClient> MakeCrawlWorker(
     const std::shared_ptr<grpc::Channel>& channel, WorkerSettings settings, LoadTally& tally);
 
-// Calls Next repeatedly for `credit` pages, and passes on the responses.
+// Calls Next repeatedly for `credit` pages, and passes each response to `pass_on`.
 using PassOn = std::function<void(const v1::NextResponse& response)>;
 [[nodiscard]] std::unique_ptr<LoadClient> MakeNextCaller(
     const std::shared_ptr<grpc::Channel>& channel, WorkerSettings settings, PassOn pass_on,
@@ -103,16 +105,16 @@ using PassOn = std::function<void(const v1::NextResponse& response)>;
 
 // --- Items
 
-// The result of a crawl: unchanged or, one time in four, changed.
+// The result of a crawl: changed one time in four, otherwise unchanged.
 struct Visit {
   uint64_t lease = 0;
   bool changed = false;
   std::string digest;
 };
 [[nodiscard]] Visit VisitPage(const v1::Assignment& assignment);
-// Fills in the result of a visit, with only the lease to name the page.
+// Fills in the result of a visit. The page is identified only by its lease.
 void FillResult(const Visit& visit, v1::CrawlResult* result);
-// Writes the digest of a page's content at one of its versions, 16 bytes.
+// Writes the digest (16 bytes) of one version of a page's content.
 void FillDigest(std::string_view url, uint64_t version, std::string* digest);
 
 // Visits to be reported. Thread-safe.
@@ -127,12 +129,14 @@ class VisitQueue {
   std::vector<Visit> visits_ FRESHET_GUARDED_BY(mutex_);
 };
 
-// Makes random signals for pages of a synthetic store, `batch` items a message, from the source
-// `bench`.
+// Makes random signals from the source `bench` for pages of a synthetic store, with `batch` items
+// in each message.
 [[nodiscard]] FillSignals RandomSignals(const SyntheticOptions& pages, int batch, uint64_t seed);
-// Makes random results by URL, as VisitPage does, `batch` items a message.
+// Makes random results that name the page by its URL, like those of VisitPage, with `batch` items
+// in each message.
 [[nodiscard]] FillResults RandomResults(const SyntheticOptions& pages, int batch, uint64_t seed);
-// Upserts all pages in turn; several streams may share `next`, the first page not sent yet.
+// Upserts all pages one after the other. `next` is the first page that was not sent yet; several
+// streams may share it.
 [[nodiscard]] FillUpserts AllPages(const SyntheticOptions& pages, int batch,
                                    std::atomic<uint64_t>& next);
 

@@ -1,4 +1,4 @@
-// freshet-bench: benchmarks at full size, one JSON object a line on standard output.
+// freshet-bench: benchmarks at full size. Each result is one line of JSON on standard output.
 #include "lab/bench/commands.h"
 
 namespace freshet {

@@ -1,4 +1,4 @@
-// freshet-bench plan: the time and memory of rate plans for many pages.
+// freshet-bench plan: measures the time and memory of rate plans for many pages.
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -32,8 +32,8 @@ struct BenchPages {
   [[nodiscard]] PlanPages pages() const { return {importance, change_rate, complete}; }
 };
 
-// Importance and change rate log-normal over some six decades, one page in 25 with complete
-// signals: the shape of the data sets published with LambdaCrawl.
+// Draws log-normal importance and change rates over some six decades, with complete signals for one
+// page in 25. The data sets published with LambdaCrawl have this shape.
 BenchPages MakeBenchPages(size_t count, uint64_t seed) {
   std::mt19937_64 random(seed);
   std::normal_distribution<double> normal;
@@ -49,7 +49,7 @@ BenchPages MakeBenchPages(size_t count, uint64_t seed) {
   return pages;
 }
 
-// Returns a digest of the plan, which changes with any planned rate.
+// Returns a digest of all rates and probabilities of the plan, each rounded to a multiple of 1e-9.
 uint64_t PlanDigest(const RatePlan& plan) {
   uint64_t digest = 0xcbf29ce484222325;
   const auto add = [&digest](double value) {

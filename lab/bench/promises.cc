@@ -1,5 +1,5 @@
-// freshet-bench promises: measures whether workers on real sockets get assignments at the promised
-// constant rate, during any other work of the server.
+// freshet-bench promises: measures whether workers on real sockets get assignments at the constant
+// rate that the server promises, while the server does any other work.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -41,7 +41,7 @@ struct PromisesFlags {
   double seconds = 10;
 };
 
-// Times of arriving assignments, with their workers. Thread-safe.
+// The arrival times of assignments, and their workers. Thread-safe.
 class Arrivals {
  public:
   void Add(int worker, int64_t at_us, int count) FRESHET_EXCLUDES(mutex_) {
@@ -49,7 +49,7 @@ class Arrivals {
     times_.insert(times_.end(), static_cast<size_t>(count), at_us);
     of_worker_[worker] += count;
   }
-  // Returns the times since the last call, in order, and the count of each worker.
+  // Returns the times since the last call, in order, and the number of assignments of each worker.
   void Take(std::vector<int64_t>* times, std::map<int, int>* of_worker) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     times->swap(times_);
@@ -65,13 +65,13 @@ class Arrivals {
   std::map<int, int> of_worker_ FRESHET_GUARDED_BY(mutex_);
 };
 
-// A thread that does nothing but keep ticks: the share that it misses is due to the machine. Owner
-// thread only.
+// A thread that does nothing but wait for ticks. The machine causes the share of ticks that it
+// misses. Owner thread only.
 class BareTicker {
  public:
   explicit BareTicker(double rate) : thread_([this, rate] { Run(rate); }) {}
   ~BareTicker() { Join(); }
-  // Ends the thread, and returns the share of ticks for which it woke too late.
+  // Ends the thread. Returns the share of ticks for which it woke too late.
   [[nodiscard]] double LateShare() {
     Join();
     return ticks_ > 0 ? static_cast<double>(late_) / static_cast<double>(ticks_) : 0;
@@ -82,8 +82,8 @@ class BareTicker {
     ended_ = true;
     if (thread_.joinable()) thread_.join();
   }
-  // Works like the server: handles ticks together that are closer than a wake, and drops a tick
-  // that is too late.
+  // Works like the server: ticks that are closer together than a wake are handled together, and a
+  // tick that is too late is dropped.
   void Run(double rate) {
     SystemClock clock;
     Pacer pacer(Rate::PerSecond(rate), clock.Now());
@@ -101,7 +101,7 @@ class BareTicker {
   static constexpr Duration kTogether = Duration::Micros(250);
   static constexpr Duration kLongest = Duration::Millis(100);
   std::atomic<bool> ended_ = false;
-  uint64_t late_ = 0;   // only for the thread until it ends
+  uint64_t late_ = 0;   // used only by the thread until it ends
   uint64_t ticks_ = 0;  // like late_
   std::thread thread_;
 };
@@ -118,7 +118,7 @@ struct Row {
   std::string beside;
 };
 
-// Starts workers with credit for some seconds at the rate.
+// Starts workers with enough credit for some seconds at the rate.
 std::vector<std::unique_ptr<LoadClient>> StartWorkers(const Row& row, const Served& served,
                                                       Arrivals& arrivals, LoadTally& tally) {
   constexpr int kMostConnections = 100;
@@ -143,8 +143,8 @@ std::vector<std::unique_ptr<LoadClient>> StartWorkers(const Row& row, const Serv
   return workers;
 }
 
-// Adds the spread among workers with credit: the least and the most of one worker, as shares of the
-// mean.
+// Adds the spread among workers with credit: the smallest and the largest number of assignments of
+// one worker, relative to the mean.
 void AddSpread(const std::map<int, int>& of_worker, int workers, nlohmann::ordered_json& line) {
   int64_t all = 0;
   int most = 0;

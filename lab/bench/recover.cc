@@ -1,4 +1,5 @@
-// freshet-bench recover: opens a store and rebuilds the shards from it, as after a kill.
+// freshet-bench recover: measures how long it takes to open a store and rebuild the shards from it,
+// as after a kill.
 #include <algorithm>
 #include <chrono>
 #include <filesystem>

@@ -27,7 +27,7 @@ double SecondsUpTo(KilledClock::time_point end, KilledClock::time_point start) {
   return std::chrono::duration<double>(end - start).count();
 }
 
-// Loads the server with streams of assignments, results and signals, as fast as it allows.
+// Loads the server with streams of assignments, results and signals, as fast as the server allows.
 class FullLoad {
  public:
   FullLoad(const Served& served, const SyntheticOptions& pages) : channel_(served.NewChannel()) {
@@ -40,7 +40,7 @@ class FullLoad {
     }
     for (const auto& client : clients_) client->Start();
   }
-  // Ends the streams once the server is gone.
+  // Ends the streams after the server has ended.
   void End() {
     for (const auto& client : clients_) (void)client->End();
   }
@@ -68,18 +68,18 @@ Status LoadPages(const Served& served, const SyntheticOptions& pages) {
                     tally.upserts.load(), pages.pages);
 }
 
-// Watches the stages of a running start by the server's metrics, until Stop.
+// Reads from the server's metrics in which stage the start is, until Stop.
 class StageWatch {
  public:
   explicit StageWatch(std::string address)
       : address_(std::move(address)), thread_([this] { Run(); }) {}
-  // Returns seconds by stage, in the order in which they appeared.
+  // Returns the seconds spent in each stage, in the order of the stages.
   std::vector<std::pair<std::string, double>> Stop() {
     over_ = true;
     thread_.join();
     return seconds_;
   }
-  // Call after Stop.
+  // Must be called after Stop.
   [[nodiscard]] double log_bytes() const { return log_bytes_; }
 
  private:
@@ -106,7 +106,7 @@ class StageWatch {
 
   const std::string address_;
   std::atomic<bool> over_ = false;
-  std::vector<std::pair<std::string, double>> seconds_;  // only for the thread until it ends
+  std::vector<std::pair<std::string, double>> seconds_;  // used only by the thread until it ends
   double log_bytes_ = 0;                                 // like seconds_
   std::thread thread_;
 };

@@ -9,11 +9,12 @@ namespace freshet {
 [[nodiscard]] inline double SecondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
-// Processor seconds so far, of all threads and including the kernel.
+// The processor time of this process so far in seconds, of all threads and including the kernel.
 [[nodiscard]] double CpuSeconds();
-// Processor seconds of the calling thread, unaffected by other work.
+// The processor time of the calling thread in seconds. Other work does not affect it.
 [[nodiscard]] double ThreadCpuSeconds();
-// Resident bytes without code and other files, after the allocator has returned what it can.
+// Resident bytes, not counting code and other mapped files, after the allocator has returned what
+// it can.
 [[nodiscard]] double ResidentBytes();
 
 }  // namespace freshet

@@ -1,4 +1,4 @@
-// A directory for one measurement.
+// A temporary directory for one measurement.
 #ifndef FRESHET_LAB_BENCH_SCRATCH_DIR_H_
 #define FRESHET_LAB_BENCH_SCRATCH_DIR_H_
 
@@ -13,7 +13,8 @@
 
 namespace freshet {
 
-// A directory under $TMPDIR, removed with its contents at the end. Movable, thread-compatible.
+// A directory under $TMPDIR. The destructor removes it with its contents. Movable,
+// thread-compatible.
 class ScratchDir {
  public:
   // Creates the directory. Unavailable: it cannot be created.

@@ -1,5 +1,5 @@
-// freshet-bench serve: measures a server's throughput, its cost, and the waits of clients, over
-// gRPC.
+// freshet-bench serve: measures the throughput and the cost of a server over gRPC, and how long
+// clients wait.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -45,12 +45,12 @@ ServeSample TakeSample(const Served& served, const LoadTally& tally, const Serve
           .metrics = served.Metrics()};
 }
 
-// The clients of a row, with what they share.
+// The clients of a row, and the objects that they share.
 struct Clients {
   std::vector<std::shared_ptr<grpc::Channel>> channels;
   std::vector<std::unique_ptr<LoadClient>> all;
   VisitQueue visits;               // from Next, to be reported
-  ItemStream* reporter = nullptr;  // one of `all`; nullptr = none
+  ItemStream* reporter = nullptr;  // one of `all`, or nullptr
   std::atomic<uint64_t> next_page = 0;
 };
 
@@ -111,7 +111,7 @@ bool AllQuiet(const Clients& clients) {
                      [](const auto& client) { return client->quiet(); });
 }
 
-// Waits for at most half a minute until no request is under way, then checks again a moment later.
+// Waits for at most half a minute until no request is in flight, and checks again a moment later.
 bool AwaitQuiet(const Clients& clients) {
   int quiet = 0;
   for (int i = 0; i < 600 && quiet < 3; ++i) {
@@ -121,8 +121,8 @@ bool AwaitQuiet(const Clients& clients) {
   return quiet == 3;
 }
 
-// Runs a row: a loading row until all pages are sent; others for their time, or until their last
-// item.
+// Runs a row. A loading row runs until all pages are sent. Other rows run for their time, or until
+// they have handled their last item.
 Status RunFor(const ServeFlags& flags, const ServeMode& mode, const ServeRow& row,
               const Clients& clients, const LoadTally& tally) {
   if (!IsLoading(row)) {
@@ -157,8 +157,8 @@ StatusOr<double> MeasureRow(const ServeFlags& flags, const ServeMode& mode, cons
   const Status ran = RunFor(flags, mode, row, clients, tally);
   const ServeSample after = TakeSample(served, tally, mode);
   const nlohmann::ordered_json line = LineOf(flags, mode, row, before, after, tally);
-  // Clients still report leased pages. Waiting calls get pages while any are left; the server keeps
-  // the rest of the workers' credit.
+  // Clients still report leased pages. Calls that wait get pages as long as there are any. The
+  // server keeps the rest of the workers' credit.
   for (const auto& client : clients.all) {
     if (client.get() != clients.reporter) client->Finish();
   }
@@ -187,7 +187,7 @@ Status MeasureMode(const ServeFlags& flags, const ServeMode& mode, Served& serve
   return {};
 }
 
-// Measures the cost of streams that are silent after their hello.
+// Measures the cost of streams that send nothing after their hello.
 Status MeasureIdle(const ServeFlags& flags, Served& served) {
   served.AwaitRest();
   const std::optional<ProcessUse> before = served.Use();
@@ -221,7 +221,7 @@ Status MeasureIdle(const ServeFlags& flags, Served& served) {
 
 bool IsOfFrontier(const std::string& mode) { return mode.starts_with("frontier_"); }
 
-// The row that loads pages for other modes.
+// Returns the row that loads the pages for other modes.
 ServeRow LoadingRow(const std::string& mode) {
   return {.mode = mode, .workers = 2, .batch = IsOfFrontier(mode) ? 0 : 1000};
 }
@@ -231,7 +231,8 @@ Status MeasureAll(const ServeFlags& flags, Served& served) {
     if (flags.modes.empty()) return !IsOfFrontier(mode);
     return std::count(flags.modes.begin(), flags.modes.end(), mode) > 0;
   };
-  // Modes of the crawl-frontier API have their own URLs.
+  // Whether a requested mode needs the pages. The modes of the crawl-frontier API have separate
+  // URLs.
   const bool pages = std::any_of(ServeModes().begin(), ServeModes().end(), [&](const auto& mode) {
     return asked(mode.name) && !IsOfFrontier(mode.name);
   });

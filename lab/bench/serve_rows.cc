@@ -11,7 +11,7 @@
 namespace freshet {
 namespace {
 
-// Returns the load average over a minute: other work of the machine affects the figures.
+// Returns the load average over a minute, because other work of the machine affects the figures.
 double LoadAverage() {
   double load = 0;
   return getloadavg(&load, 1) == 1 ? load : std::numeric_limits<double>::quiet_NaN();
@@ -24,7 +24,7 @@ void AddQuantiles(const std::string& prefix, const Latencies& latencies,
   line[prefix + "p999_us"] = Rounded(latencies.Quantile(0.999), 0);
 }
 
-// Returns the growth of a metric per item; null if the metric is unknown.
+// Returns by how much a metric has grown for each item; null = the metric is unknown.
 nlohmann::ordered_json Growth(const std::string& metric, const ServeSample& before,
                               const ServeSample& after, double items, int decimals) {
   const auto first = before.metrics.find(metric);
@@ -35,8 +35,8 @@ nlohmann::ordered_json Growth(const std::string& metric, const ServeSample& befo
 
 }  // namespace
 
-// The modes in the order of their runs. Freshly loaded pages are all alike: the first hour of every
-// user.
+// The modes in the order in which they run. Freshly loaded pages are all alike, as in the first
+// hour of every user.
 const std::vector<ServeMode>& ServeModes() {
   static const std::vector<ServeMode> kModes = {
       {"upsert", {{.workers = 2, .batch = 1000}}, 0, &LoadTally::upserts, &LoadTally::acks},
@@ -81,7 +81,7 @@ bool IsLoading(const ServeRow& row) { return row.mode == "upsert" || row.mode ==
 
 std::vector<ServeRow> RowsOf(const ServeMode& mode, const ServeFlags& flags) {
   std::vector<ServeRow> rows = mode.rows;
-  // Copies each row for every number, without duplicates.
+  // Makes a copy of each row for every number, without duplicates.
   const auto vary = [&rows](const auto& numbers, auto member) {
     if (numbers.empty()) return;
     std::vector<ServeRow> varied;

@@ -47,24 +47,24 @@ struct ServeRow {
   double rate = 0;      // crawls per second
 };
 
-// A mode, its default rows, and the counter of the tally that is its unit.
+// A mode, its default rows, and the counter of the tally that counts its items.
 struct ServeMode {
   const char* name;
   std::vector<ServeRow> rows;
-  uint64_t share = 0;  // a row uses one in `share` of the pages; 0 = any number
+  uint64_t share = 0;  // a row uses one of every `share` pages; 0 = any number
   std::atomic<uint64_t> LoadTally::*items;
   Latencies LoadTally::*latencies;
 };
 
 [[nodiscard]] const std::vector<ServeMode>& ServeModes();
 
-// Whether the row puts each page once, instead of running for a time.
+// Whether the row puts each page once, and does not run for a fixed time.
 [[nodiscard]] bool IsLoading(const ServeRow& row);
 
-// Returns the rows of a mode: its own, modified by the command line.
+// Returns the rows of a mode: its default rows, modified by the command line.
 [[nodiscard]] std::vector<ServeRow> RowsOf(const ServeMode& mode, const ServeFlags& flags);
-// Returns the most unacknowledged messages of a stream: as many as the server allows, fewer if
-// large.
+// Returns the maximum number of unacknowledged messages of a stream. It is the limit of the server,
+// or less if messages are large.
 [[nodiscard]] int InFlight(const ServeFlags& flags, int batch);
 
 // Returns the number of items after which a row ends early.
@@ -83,7 +83,7 @@ struct ServeSample {
   std::map<std::string, double> metrics;
 };
 
-// Makes the line of a row: the differences between the two samples.
+// Makes the output line of a row from the differences between the two samples.
 [[nodiscard]] nlohmann::ordered_json LineOf(const ServeFlags& flags, const ServeMode& mode,
                                             const ServeRow& row, const ServeSample& before,
                                             const ServeSample& after, const LoadTally& tally);

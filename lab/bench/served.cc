@@ -14,10 +14,10 @@ namespace freshet {
 namespace {
 
 constexpr std::chrono::seconds kPatience{30};
-// The server is at rest when it uses less than this share of a core for half a second; the kernel
-// counts in ticks.
+// The server counts as idle if it uses less than this share of a core for half a second. The kernel
+// counts processor time in ticks.
 constexpr double kRest = 0.06;
-constexpr int kLongestRest = 60;  // halves of a second
+constexpr int kLongestRest = 60;  // unit: half a second
 
 Status ToStatus(const grpc::Status& status) {
   if (status.ok()) return {};
@@ -90,7 +90,7 @@ Status Served::SetCrawlRate(double per_second) {
 
 std::shared_ptr<grpc::Channel> Served::NewChannel() const {
   grpc::ChannelArguments arguments;
-  // Without this, channels to the same address would share a connection.
+  // Without this setting, channels to the same address would share a connection.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetMaxReceiveMessageSize(-1);
   ClientSecurity own;

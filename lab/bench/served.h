@@ -1,4 +1,4 @@
-// A server that is measured from outside: started here, or already running.
+// A server that is measured from outside. It was started by this program, or it was running before.
 #ifndef FRESHET_LAB_BENCH_SERVED_H_
 #define FRESHET_LAB_BENCH_SERVED_H_
 
@@ -28,7 +28,7 @@ struct ServedOptions {
   std::string target_http;  // HTTP port of the target; empty = its metrics are unknown
   ClientSecurity security;  // for the connection to a target
   int server_pid = 0;       // process of the target; 0 = its resources are unknown
-  std::string program;      // program to start; empty = freshetd beside this program
+  std::string program;      // program to start; empty = freshetd next to this program
   int shards = 1;
   std::string durability = "sync";
   bool tls = false;  // a started server speaks TLS
@@ -37,17 +37,17 @@ struct ServedOptions {
 // The highest allowed rate.
 inline constexpr double kGreatestRate = 10e6;
 
-// A server ready for load: without politeness, with the source kBenchSource, at crawl rate 0; a
-// started server runs no epochs by itself. Owner thread only.
+// A server that is prepared for load: it has no politeness limits, has the source kBenchSource, and
+// its crawl rate is 0. If this program started it, it runs no epochs by itself. Owner thread only.
 class Served {
  public:
   explicit Served(ServedOptions options)
       : options_(std::move(options)), daemon_(options_.program) {}
 
-  // Connects; a started server keeps its data and its log in `dir`. Unavailable: the server cannot
-  // be reached.
+  // Connects to the server, and first starts it if there is no target. A started server keeps its
+  // data and its log in `dir`. Unavailable: the server cannot be reached.
   [[nodiscard]] Status Start(const std::string& dir);
-  // Starts the process of a server like Start, without waiting for it.
+  // Starts the process of a server as Start does, but does not wait for it.
   [[nodiscard]] Status Launch(const std::string& dir);
   // Stops a started server.
   [[nodiscard]] Status Stop();
@@ -58,11 +58,11 @@ class Served {
   [[nodiscard]] std::optional<ProcessUse> Use() const;
   // Reads the metrics; empty = unknown.
   [[nodiscard]] std::map<std::string, double> Metrics() const;
-  // Waits, for a limited time, until the server is nearly idle: flushes and compactions after one
-  // measurement must not affect the next.
+  // Waits for a limited time until the server is nearly idle, because flushes and compactions after
+  // one measurement must not affect the next.
   void AwaitRest() const;
 
-  // Makes a started server with TLS use another certificate. FailedPrecondition: there is no such
+  // Makes a started server with TLS use a new certificate. FailedPrecondition: there is no such
   // server.
   [[nodiscard]] Status ReplaceCertificate();
 

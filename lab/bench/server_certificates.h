@@ -12,14 +12,14 @@ namespace freshet {
 // Owner thread only.
 class ServerCertificates {
  public:
-  // Keeps its files in the existing directory `dir`.
+  // Keeps its files in the directory `dir`, which must exist.
   explicit ServerCertificates(const std::string& dir);
 
-  // The flags for a server.
+  // The flags with which a server uses the certificate.
   [[nodiscard]] std::vector<std::string> flags() const;
-  // PEM file of the authority that signs all certificates, for clients.
+  // The PEM file of the authority that signs all certificates. Clients need it.
   [[nodiscard]] const std::string& ca() const { return ca_; }
-  // Replaces the certificate and its key. The caller then tells the server.
+  // Replaces the certificate and its key. The caller must then tell the server.
   void Replace();
 
  private:

@@ -1,4 +1,4 @@
-// Store and shards as in the server, without network and dispatcher, for benchmarks.
+// The store and the shards as in the server, but without network and dispatcher, for benchmarks.
 #ifndef FRESHET_LAB_BENCH_STACK_H_
 #define FRESHET_LAB_BENCH_STACK_H_
 
@@ -31,7 +31,7 @@ class BenchStack {
   SystemClock clock;
   std::unique_ptr<Store> store;
   [[nodiscard]] std::vector<Shard*> Shards() const;
-  // Returns the longest commit of the store since the last call. Thread-safe.
+  // Returns the duration of the longest commit of the store since the last call. Thread-safe.
   Duration TakeLongestCommit() { return observer_.TakeLongestCommit(); }
 
  private:

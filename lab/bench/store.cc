@@ -1,6 +1,6 @@
-// freshet-bench store: the cost of the store on the device. Adds real or synthetic pages, crawls
-// them a number of times with the shard's own state machine, learns after each time, and compacts.
-// Then removes some pages.
+// freshet-bench store: measures the cost of the store on the device. Adds real or synthetic pages,
+// crawls them several times with the shard's own state machine, runs an epoch after each time, and
+// compacts. Then removes some pages.
 #include "storage/store.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kBatch = 512;  // events in a commit, about as many as a busy shard gets at a time
 constexpr Duration kCrawlInterval = Duration::Days(30);
-// Crawls come up to three days early: regular times would compress better than real ones.
+// Crawls come up to three days early, because regular times would compress better than real ones.
 constexpr uint64_t kJitterMicros = uint64_t{3} * 86'400 * 1'000'000;
 constexpr int64_t kMadeEnd = 1'700'000'000;
 
@@ -43,7 +43,7 @@ struct StoreFlags {
   std::vector<std::string> histories;
   size_t pages = 100'000;
   int crawls = 10;
-  double signals_per_crawl = 0;  // generated ones, in addition to a history's
+  double signals_per_crawl = 0;  // generated signals, in addition to those of a history
   int signal_sources = 1;
   double removed_share = 0.5;
   std::string durability = "wal";
@@ -57,7 +57,7 @@ struct BenchPage {
   HistoryPage history;
 };
 
-// Makes pages with some four signals and two changes in 300 days.
+// Makes pages with about four signals and two changes in 300 days.
 std::vector<HistoryPage> MadePages(size_t count, uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<HistoryPage> pages(count);
@@ -96,8 +96,8 @@ StatusOr<std::vector<BenchPage>> LoadPages(const StoreFlags& flags, int64_t* end
   return pages;
 }
 
-// A shard over a store: does the work of the server's shard thread, without the thread. Owner
-// thread only.
+// A shard with a store. It does the work of the server's shard thread, but on the calling thread.
+// Owner thread only.
 class StoredShard {
  public:
   explicit StoredShard(Store& store)
@@ -167,7 +167,7 @@ class StoredShard {
   std::vector<PageNumber> numbers_;
 };
 
-// Returns the bytes of all files in a directory.
+// Returns the total size of all files in a directory.
 uint64_t BytesIn(const std::string& dir) {
   uint64_t bytes = 0;
   for (const auto& entry : fs::directory_iterator(dir)) {
@@ -217,8 +217,8 @@ class StoreBench {
     return Instant::FromUnixSeconds(end_) - kCrawlInterval * (flags_.crawls - crawl);
   }
 
-  // Applies the event of `make` for each page in successive batches. Batches have different
-  // instants, since equal ones would compress better than real data.
+  // Applies the event that `make` returns for each page, in successive batches. Each batch has a
+  // different instant, because equal ones would compress better than real data.
   template <typename Make>
   Status ForEachPage(StoredShard& shard, Instant now, size_t count, Make make) {
     std::vector<Event> events;
@@ -243,7 +243,7 @@ class StoreBench {
                        });
   }
 
-  // Sends each page its signals before a crawl, spread over the time since the last one. Their
+  // Sends the signals of each page before a crawl, spread over the time since the last crawl. Their
   // number is signals_per_crawl, rounded up or down at random.
   Status Signal(StoredShard& shard, int crawl) {
     const auto rounds = static_cast<int>(std::ceil(flags_.signals_per_crawl));
@@ -265,7 +265,7 @@ class StoreBench {
     return absl::OkStatus();
   }
 
-  // Applies the events of each page since its last crawl, then the crawl.
+  // Applies the events of each page since its last crawl, and then the crawl.
   Status Crawl(StoredShard& shard, int crawl) {
     const Instant from = CrawlTime(crawl - 1);
     const Instant now = CrawlTime(crawl);
@@ -299,8 +299,8 @@ class StoreBench {
                        });
   }
 
-  // Reports amplification without extra compaction, and bytes per page before and after a full
-  // compaction.
+  // Reports the write amplification without extra compaction, and the bytes per page before and
+  // after a full compaction.
   Status Report(std::string_view phase, int crawls) {
     const StoreStats before = store_->Stats();
     const uint64_t bytes_before = BytesIn(dir_);

@@ -1,5 +1,5 @@
 // freshet-bench switch: measures how long a change of policy stops assignments. One client requests
-// page after page; the longest time between two answers counts.
+// page after page; The result is the longest time between two answers.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -36,7 +36,7 @@ struct SwitchFlags {
   std::string durability = "none";
 };
 
-// Takes one page after the other from the shard, and reports each as crawled. Thread-safe.
+// Takes one page after the other from the shard, and reports each as crawled.
 class Client {
  public:
   Client(Shard& shard, Clock& clock) : shard_(shard), clock_(clock), thread_([this] { Run(); }) {}
@@ -53,7 +53,7 @@ class Client {
   }
   struct Gap {
     double ms = 0;  // between two assignments
-    // CPU time of the shard's thread in the gap, unaffected by other processes.
+    // CPU time of the shard's thread in the gap. Other processes do not affect it.
     double cpu_ms = 0;
   };
   // Returns the gaps since the last call.
@@ -100,7 +100,7 @@ class Client {
   Mutex mutex_;
   Condition first_;
   std::vector<Gap> gaps_ FRESHET_GUARDED_BY(mutex_);
-  double shard_cpu_ms_ = 0;  // at the latest answer, passed on with it
+  double shard_cpu_ms_ = 0;  // when the last answer was made
   std::thread thread_;
 };
 
@@ -128,7 +128,8 @@ void Settle(const SwitchFlags& flags) {
   std::this_thread::sleep_for(std::chrono::duration<double>(flags.seconds));
 }
 
-// Switches from `before` to `name`, and prints the gaps between assignments until a little later.
+// Switches from the policy `before` to `name`, and prints the gaps between assignments during and
+// shortly after the switch.
 Status Measure(const SwitchFlags& flags, const std::string& before, const std::string& name,
                BenchStack& stack, const Router& router, PlanRunner& plans, Client& client) {
   ASSIGN_OR_RETURN(const CrawlPolicy policy, ParseCrawlPolicy(name));
@@ -185,7 +186,7 @@ Status RunSwitchBench(SwitchFlags flags) {
     PlanRunner plans({}, router, [rate] { return rate; });
     if (options.policy.plan) plans.SetMethod(options.policy.plan, nullptr);
     Client client(*router.shards().front(), stack.clock);
-    // The first pick files all pages: a cost of a start, not of a switch.
+    // The first pick files all pages. This cost belongs to the start, not to a switch.
     client.AwaitFirst();
     for (size_t i = 1; i < flags.policies.size() && status.ok(); ++i) {
       status =

@@ -28,7 +28,7 @@ constexpr int kWriters = 2;
 constexpr int kObservations = 8;
 constexpr size_t kFillBufferBytes = size_t{128} << 20;
 
-// Gives a page a history of some crawls; few pages have many.
+// Gives a page a history of some crawls. Few pages have many crawls.
 void AddVaried(const SyntheticOptions& options, Random& random, PageRecord& page) {
   PageState& state = page.state;
   const double rate = state.rates.change_rate;
@@ -99,7 +99,7 @@ PageRecord MakePage(const SyntheticOptions& options, uint64_t i, PageNumber numb
   return page;
 }
 
-// Fills the pages of every kWriters-th slot, from `part` on.
+// Fills the pages of every kWriters-th slot, starting at slot `part`.
 Status FillPart(Store& store, const SyntheticOptions& options, int part, bool again,
                 uint64_t count) {
   std::vector<uint64_t> next_serial(limits::kSlots, 1);
@@ -149,7 +149,7 @@ Status MakeTablesAndLog(const std::string& dir, const SyntheticOptions& options)
   store_options.durability = Durability::kWal;
   ASSIGN_OR_RETURN(std::unique_ptr<Store> store, Store::Open(dir, store_options));
   RETURN_IF_ERROR(Fill(*store, options, true, std::min(options.log_rows, options.pages)));
-  // The store is never closed: the process ends with these rows only in the log.
+  // The store is never closed, so that the process ends with these rows only in the log.
   (void)store.release();
   return {};
 }

@@ -1,4 +1,4 @@
-// A store full of synthetic pages, for benchmarks with many pages.
+// A store filled with synthetic pages, for benchmarks with many pages.
 #ifndef FRESHET_LAB_BENCH_SYNTHETIC_STORE_H_
 #define FRESHET_LAB_BENCH_SYNTHETIC_STORE_H_
 
@@ -18,10 +18,12 @@ struct SyntheticOptions {
   uint64_t pages_per_host = 100;
   uint64_t seed = 1;
   Instant now;  // no page was crawled later
-  // Rows of the write-ahead log that the next opening must replay: states written twice.
+  // The number of rows in the write-ahead log that the next opening must replay. They are states
+  // that were written twice.
   uint64_t log_rows = 0;
-  // Crawls at growing intervals, 0 to 24 of them kept, and signals of two sources for one page in
-  // three; else 8 crawls at one interval, without signals.
+  // If set, pages have crawls at growing intervals, of which 0 to 24 are kept, and one page in
+  // three has signals of two sources. Otherwise pages have 8 crawls at equal intervals, and no
+  // signals.
   bool varied = false;
 };
 
@@ -34,12 +36,12 @@ void WriteSyntheticUrl(const SyntheticOptions& options, uint64_t i, std::string*
 // Lets the command line set pages, pages_per_host and seed.
 void AddSyntheticFlags(CLI::App& command, SyntheticOptions& options);
 
-// Fills the new directory `dir` and leaves it as a killed process would: tables, and a log of
-// `log_rows`. Page rates span three decades; nine pages in ten were crawled, with a history of
-// eight observations. Nothing is synced: the store is only for measurements.
+// Fills the new directory `dir` and leaves it in the state in which a killed process would: tables,
+// and a log of `log_rows` rows. Page rates span three decades. Nine pages in ten were crawled, with
+// a history of eight observations. Nothing is synced: the store is only for measurements.
 //
-// Runs in a child process, so that its memory does not count here; call it before starting any
-// thread.
+// The work is done in a child process, so that its memory does not count for this one. Must be
+// called before any thread is started.
 [[nodiscard]] Status MakeSyntheticStore(const std::string& dir, const SyntheticOptions& options);
 
 }  // namespace freshet

@@ -16,12 +16,12 @@ WindowExtremes ExtremesOfWindows(const std::vector<int64_t>& times_us, double le
   const size_t n = times_us.size();
   if (n < 2) return extremes;
   extremes.too_many = extremes.too_few = std::numeric_limits<int64_t>::min();
-  // Among windows that end with event j, only those that begin with an event i can be the fullest.
-  // Their excess (j - i + 1) - R (t_j - t_i) - 1 is greatest where R t_i - i is greatest. Windows
-  // of the shortest length are checked separately.
+  // For each last event j, finds the first event i of the window with the greatest excess (j - i +
+  // 1) - R (t_j - t_i) - 1. It is the event with the greatest R t_i - i. Windows of the shortest
+  // length are checked separately.
   size_t first = 0;   // the earliest event within the shortest window that ends at j
   size_t best = n;    // the best event before `first`
-  size_t widest = n;  // for gaps: the begin with the smallest R t_i - i
+  size_t widest = n;  // for gaps: the event with the smallest R t_i - i
   const auto lead = [&](size_t i, double rate) {
     return rate * static_cast<double>(times_us[i]) / 1e6 - static_cast<double>(i);
   };
@@ -49,7 +49,7 @@ WindowExtremes ExtremesOfWindows(const std::vector<int64_t>& times_us, double le
       extremes.too_few = std::max(extremes.too_few, due - static_cast<int64_t>(j - widest - 1));
     }
   }
-  // No window is as long as the shortest.
+  // There is no window of at least the shortest length.
   if (extremes.too_few == std::numeric_limits<int64_t>::min()) extremes.too_few = 0;
   return extremes;
 }

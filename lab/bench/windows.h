@@ -8,17 +8,17 @@
 namespace freshet {
 
 struct WindowExtremes {
-  // The largest excess of events in any window of w >= 10 ms over ceil(R w) + 1, which the server
-  // promises; at most 0 = the promise is kept.
+  // The largest excess of events over ceil(R w) + 1, which the server promises, in any window of w
+  // >= 10 ms. If it is at most 0, the promise is kept.
   int64_t too_many = 0;
   int64_t too_many_us = 0;  // length of that window
-  // The largest lack of events in any such window below floor(R w) - 1.
+  // The largest lack of events below floor(R w) - 1 in any such window.
   int64_t too_few = 0;
 };
 
-// Returns the extremes of events at rising `times_us`. The requested rate R is between `least` and
-// `most` per second. A negative figure is the distance of the closest window from its bound. All
-// figures are 0 for fewer than two events.
+// Returns the extremes for events at the times `times_us`, which must rise. The requested rate R is
+// between `least` and `most` per second. A negative figure is the distance of the closest window
+// from its bound. All figures are 0 for fewer than two events.
 [[nodiscard]] WindowExtremes ExtremesOfWindows(const std::vector<int64_t>& times_us, double least,
                                                double most);
 

@@ -1,4 +1,4 @@
-// Chooses the announced changes of a page history, if only some are announced.
+// Chooses which changes of a page history are announced.
 #ifndef FRESHET_LAB_COMMON_ANNOUNCED_H_
 #define FRESHET_LAB_COMMON_ANNOUNCED_H_
 
@@ -6,9 +6,9 @@
 
 namespace freshet {
 
-// Whether a change is announced: true for a share `recall`, in [0, 1], of all changes. Depends only
-// on a hash of the seed, the page's position and the position `touch` of the change in it
-// (splitmix64: Steele, Lea and Flood 2014). Thread-safe.
+// Returns true if a change is announced, which is so for a share `recall`, in [0, 1], of all
+// changes. The choice depends only on a hash of the seed, of the page's position, and of the
+// position `touch` of the change in the page (splitmix64: Steele, Lea and Flood 2014). Thread-safe.
 [[nodiscard]] inline bool IsAnnounced(uint64_t seed, uint64_t page, uint64_t touch, double recall) {
   uint64_t x = seed;
   for (const uint64_t part : {page, touch}) {

@@ -1,4 +1,5 @@
-// The naive twin of PriceIndex: a full scan at every pick. Slow on purpose, obviously right.
+// The naive twin of PriceIndex: it scans all pages at every pick. It is slow on purpose, and
+// obviously right.
 #ifndef FRESHET_LAB_COMMON_BRUTE_INDEX_H_
 #define FRESHET_LAB_COMMON_BRUTE_INDEX_H_
 
@@ -10,7 +11,7 @@
 
 namespace freshet {
 
-// Has the calls of PriceIndex, with the same meaning. Owner thread only.
+// Has the same functions as PriceIndex. Owner thread only.
 class BruteIndex {
  public:
   void Put(PageId page, const IndexEntry& entry);
@@ -24,7 +25,7 @@ class BruteIndex {
   [[nodiscard]] std::optional<IndexPick> Best(Instant at) const;
   [[nodiscard]] std::optional<IndexEntry> Find(PageId page) const;
   [[nodiscard]] double ExponentOf(PageId page, Instant at) const;
-  // Precondition: the page is in.
+  // Precondition: the page is in the index.
   [[nodiscard]] double ValueOf(PageId page, Instant at) const;
   [[nodiscard]] size_t size() const { return size_; }
 

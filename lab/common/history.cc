@@ -18,7 +18,8 @@ namespace {
 constexpr size_t kMaxRowBytes = size_t{16} << 20;
 constexpr int64_t kLastSecond = 253402300799;  // end of the year 9999
 
-// Removes and returns the front of `rest` up to the separator; all of it if there is none.
+// Removes the front of `rest` up to the separator, and returns it. Without a separator, this is all
+// of `rest`.
 std::string_view TakeField(std::string_view& rest, char separator) {
   const size_t end = std::min(rest.find(separator), rest.size());
   const std::string_view field = rest.substr(0, end);
@@ -58,7 +59,7 @@ StatusOr<Touch> ParseTouch(std::string_view text) {
   return Touch{.unix_seconds = seconds, .change = kind == "c"};
 }
 
-// Reads a file line by line through zlib, which passes plain text on unchanged. Owner thread only.
+// Reads a file line by line with zlib, which also reads plain text. Owner thread only.
 class LineFile {
  public:
   static StatusOr<LineFile> Open(const std::string& path) {
@@ -69,7 +70,7 @@ class LineFile {
     return LineFile(path, file);
   }
 
-  // Reads the next line, without its end; false after the last.
+  // Reads the next line, without its end. Returns false after the last line.
   StatusOr<bool> Next(std::string& line) {
     line.clear();
     std::array<char, size_t{1} << 14> chunk{};

@@ -16,7 +16,7 @@
 
 namespace freshet {
 
-// One instant at which the source of a page was touched. Value type, thread-compatible.
+// A time at which the source of a page was touched. Value type, thread-compatible.
 struct Touch {
   int64_t unix_seconds = 0;
   bool change = false;  // false = a minor touch, which a sitemap announces like a change
@@ -31,14 +31,14 @@ struct HistoryPage {
   std::vector<Touch> touches;      // by time; at equal times changes first
 };
 
-// Parses one row. Its touches may be in any order. InvalidArgument, naming the field and the
-// reason, unless there are four fields, a URL, a finite importance >= 0 and times from 0 to the
-// year 9999.
+// Parses one row. Its touches can be in any order. InvalidArgument, naming the field and the
+// reason: the row does not have four fields, a URL, a finite importance >= 0, and times from 0 to
+// the year 9999.
 [[nodiscard]] StatusOr<HistoryPage> ParseHistoryRow(std::string_view row);
 
-// Reads a whole file, in its order. NotFound: it cannot be opened. DataLoss: the gzip data is
-// damaged or cut off. InvalidArgument, naming the row (from 1) and the reason: a row does not parse
-// or has over 16 MiB, a URL is repeated, or the file has no rows. Skips empty lines.
+// Reads a whole file, in the order of its rows. NotFound: it cannot be opened. DataLoss: the gzip
+// data is damaged or cut off. InvalidArgument, naming the row (from 1) and the reason: a row is
+// invalid or has more than 16 MiB, a URL is repeated, or the file has no rows. Skips empty lines.
 [[nodiscard]] StatusOr<std::vector<HistoryPage>> ReadHistory(const std::string& path);
 
 }  // namespace freshet

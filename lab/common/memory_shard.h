@@ -1,4 +1,4 @@
-// A shard whose store is a map in memory: the server's own state machine, in virtual time.
+// A shard whose store is a map in memory. It is the server's own state machine, in virtual time.
 #ifndef FRESHET_LAB_COMMON_MEMORY_SHARD_H_
 #define FRESHET_LAB_COMMON_MEMORY_SHARD_H_
 
@@ -18,7 +18,7 @@ namespace freshet {
 
 class EpochSums;
 
-// Instants passed to it must not step back. Owner thread only.
+// Instants that are passed to it must not step back. Owner thread only.
 class MemoryShard {
  public:
   explicit MemoryShard(const ShardOptions& options) : state_(options) {}
@@ -26,18 +26,19 @@ class MemoryShard {
   // Stages, commits and installs a batch. Returns replies in order.
   std::vector<Reply> Apply(std::span<const Event> events, Instant now);
   Reply Apply(const Event& event, Instant now);
-  // Stages a batch whose commit fails: nothing is installed.
+  // Stages a batch whose commit fails, so nothing is installed.
   std::vector<Reply> Refuse(std::span<const Event> events, Instant now);
 
-  // Leases the pick of the tick `at` for `lease`; nullopt = no page is eligible.
+  // Leases the page that is picked at the tick `at`, for the time `lease`; nullopt = no page is
+  // eligible.
   std::optional<Assignment> Next(Instant at, Duration lease, const std::string& worker = "");
 
-  // Expires due leases, and crosses due age edges.
+  // Expires leases that are due, and handles age edges that are due.
   void RunTimers(Instant now);
-  // Runs an epoch over all pages and uses their new rates; a rate policy plans with them.
+  // Runs an epoch over all pages and installs their new rates. A rate policy plans with them.
   void RunEpoch(Instant now);
-  // The two steps of RunEpoch, for one of several shards that learn together: `all` is the sum of
-  // all CollectEpoch.
+  // The two steps of RunEpoch, for several shards that learn together. `all` is the sum of the
+  // results of CollectEpoch of all shards.
   [[nodiscard]] EpochSums CollectEpoch(Instant now);
   void FinishEpoch(const EpochSums& all, Instant now);
   // Sets the rate for which rate policies plan; 0 = they do not plan.
@@ -54,10 +55,10 @@ class MemoryShard {
   void Load(const Event& event);
   std::vector<Reply> StepAll(std::span<const Event> events, Instant now);
   void Commit();
-  // Returns the numbers in order, so that sums do not depend on the order of a hash map.
+  // Returns the page numbers in order, so that sums do not depend on the order of a hash map.
   [[nodiscard]] std::vector<PageNumber> Numbers() const;
   void ApplyInSlices(std::span<const Event> events, Instant now);
-  // Whether the plan needs all pages filed again (PolicySwitch::FinishPlan).
+  // Returns true if the plan needs all pages to be filed again (PolicySwitch::FinishPlan).
   [[nodiscard]] bool Plan(Instant now);
 
   Rate crawl_rate_;

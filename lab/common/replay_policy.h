@@ -1,5 +1,5 @@
-// The policy that chooses pages in a replay of history, in the simulator and for the rules of the
-// demonstration.
+// The policy that chooses pages when a history is replayed, in the simulator and for the rules of
+// the demonstration.
 #ifndef FRESHET_LAB_COMMON_REPLAY_POLICY_H_
 #define FRESHET_LAB_COMMON_REPLAY_POLICY_H_
 
@@ -20,7 +20,7 @@ struct ReplayPage {
     Instant at;
     bool changed = false;   // false = a minor touch, which crawls do not see
     bool signalled = true;  // false = the source does not report it
-    bool dated = true;      // false = its signal has no time, so its arrival counts
+    bool dated = true;      // false = its signal has no time, so the time of arrival counts
     Duration delay;         // from `at` until the source can report it
   };
   std::string url;  // canonical
@@ -37,9 +37,9 @@ struct ReplaySignal {
   Instant changed;  // newest touch that the source reports, as a sitemap's lastmod
 };
 
-// A policy in a replay. A page's name is its position in the history. Calls come in order of time;
-// at the same instant pages appear first, then signals arrive, then the crawl happens. Owner thread
-// only.
+// A policy in a replay. A page is identified by its position in the history. Calls are made in
+// order of time. At the same instant, pages appear first, then signals arrive, then the crawl
+// happens. Owner thread only.
 class ReplayPolicy {
  public:
   ReplayPolicy() = default;
@@ -47,12 +47,12 @@ class ReplayPolicy {
   ReplayPolicy(const ReplayPolicy&) = delete;
   ReplayPolicy& operator=(const ReplayPolicy&) = delete;
 
-  // Adds a page with a fresh copy.
+  // Adds a page, whose copy is fresh.
   virtual void Add(size_t page, Instant now) = 0;
-  // Receives the signals of one poll, at most one a page.
+  // Receives the signals of one poll, at most one for each page.
   virtual void Signal(std::span<const ReplaySignal> poll, Instant now) = 0;
   // Returns the page to crawl now; nullopt = no page is worth a crawl, and the tick stays unused.
-  // Precondition: some page was added.
+  // Precondition: a page was added.
   [[nodiscard]] virtual std::optional<size_t> Pick(Instant now) = 0;
   // Reports a crawl, and whether the content differs from that of the previous crawl.
   virtual void Crawled(size_t page, Instant now, bool changed) = 0;

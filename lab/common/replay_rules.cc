@@ -22,8 +22,8 @@ class PageQueue {
     queue_.push({at, page});
   }
   void Remove(size_t page) { times_[page] = Instant::Infinite(); }
-  // Returns the page with the earliest time, of equal ones the one known longest; nullopt = the
-  // queue is empty.
+  // Returns the page with the earliest time. If several have it, returns the page that was known
+  // first. nullopt = the queue is empty.
   std::optional<size_t> Front() {
     while (!queue_.empty() && times_[queue_.top().second] != queue_.top().first) queue_.pop();
     if (queue_.empty()) return std::nullopt;
@@ -55,7 +55,8 @@ class Importance : public ReplayPolicy {
     classes_[pages_[page].importance].push_back({page, now});
   }
   void Signal(std::span<const ReplaySignal>, Instant) override {}
-  // Among pages with equal importance the one crawled longest ago wins, so only the heads compete.
+  // If several pages have equal importance, the one crawled longest ago wins, so only the heads of
+  // the queues are compared.
   std::optional<size_t> Pick(Instant now) override {
     double best = -1;
     picked_ = nullptr;
@@ -109,7 +110,7 @@ class PingsFirst : public ReplayPolicy {
   void Gone(size_t page, Instant) override {
     pinged_.erase(Ping(page));
     queue_.Remove(page);
-    crawled_[page] = Instant::Infinite();  // older signals than this do not count
+    crawled_[page] = Instant::Infinite();  // older signals do not count
   }
 
  private:
@@ -124,7 +125,7 @@ class PingsFirst : public ReplayPolicy {
   PageQueue queue_;  // by last crawl
 };
 
-// Implements AdaptiveFetchSchedule, with its names and the numbers of Nutch's nutch-default.xml.
+// Implements AdaptiveFetchSchedule, with the names and numbers of Nutch's nutch-default.xml.
 class NutchAdaptive : public ReplayPolicy {
  public:
   explicit NutchAdaptive(const std::vector<ReplayPage>& pages)
@@ -146,7 +147,7 @@ class NutchAdaptive : public ReplayPolicy {
   void Gone(size_t page, Instant) override { queue_.Remove(page); }
 
  private:
-  static constexpr double kDay = 86400;  // seconds, as all of these
+  static constexpr double kDay = 86400;  // in seconds, like all of these constants
   static constexpr double kFirstInterval = 30 * kDay;
   static constexpr double kMinInterval = 60;
   static constexpr double kMaxInterval = 365 * kDay;
@@ -155,7 +156,7 @@ class NutchAdaptive : public ReplayPolicy {
   static constexpr double kDecRate = 0.2;
   static constexpr double kSyncDeltaRate = 0.3;
   std::vector<double> seconds_;    // the interval of each page
-  std::vector<Instant> modified_;  // the last crawl that found a change, else the time of Add
+  std::vector<Instant> modified_;  // the last crawl that found a change, or the time of Add
   PageQueue queue_;                // by due time
 };
 

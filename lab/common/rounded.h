@@ -1,5 +1,5 @@
-// Rounds numbers in JSON for people, to the measured digits. A number that is not finite becomes
-// null.
+// Rounds numbers in JSON to the digits that were measured, so that people can read them. A number
+// that is not finite becomes null.
 //
 // All functions are thread-safe.
 #ifndef FRESHET_LAB_COMMON_ROUNDED_H_
@@ -14,7 +14,7 @@
 
 namespace freshet {
 
-// Rounds to `decimals`; 0 makes an integer.
+// Rounds to `decimals` decimals. 0 makes an integer.
 inline nlohmann::ordered_json Rounded(double value, int decimals) {
   if (!std::isfinite(value)) return nullptr;
   const double rounded = std::stod(fmt::format("{:.{}f}", value, decimals));

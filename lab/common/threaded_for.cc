@@ -21,7 +21,7 @@ ParallelFor ThreadedFor(unsigned threads) {
     try {
       for (size_t i = 1; i < helpers; ++i) others.emplace_back(work);
     } catch (const std::system_error&) {
-      // Fewer threads are enough.
+      // If the system refuses more threads, fewer are enough.
     }
     work();
     for (std::thread& other : others) other.join();

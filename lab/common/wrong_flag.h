@@ -1,4 +1,4 @@
-// Refuses the value of a flag.
+// Makes the error for a wrong value of a flag.
 #ifndef FRESHET_LAB_COMMON_WRONG_FLAG_H_
 #define FRESHET_LAB_COMMON_WRONG_FLAG_H_
 
@@ -10,7 +10,8 @@
 
 namespace freshet {
 
-// Returns InvalidArgument, such as "--rate: '0' is not a number above 0". Thread-safe.
+// Returns InvalidArgument with a message such as "--rate: '0' is not a number above 0".
+// Thread-safe.
 template <typename Value>
 [[nodiscard]] Status WrongFlag(std::string_view flag, const Value& value,
                                std::string_view allowed) {

@@ -26,14 +26,14 @@ namespace freshet::demo {
 [[nodiscard]] google::protobuf::Timestamp ToTimestamp(int64_t micros);
 [[nodiscard]] int64_t ToMicros(const google::protobuf::Timestamp& timestamp);
 
-// Returns the status "doing WHAT: reason", with the code of the same name.
+// Returns a status with the message "doing WHAT: reason", and the code of the same name.
 [[nodiscard]] Status FromGrpc(const grpc::Status& status, std::string_view what);
 
-// OK unless the batch or one of its items was refused; duplicates, stale signals and results of
-// ended leases are OK. The error has the first reason.
+// Returns OK unless the batch or one of its items was refused. Duplicates, stale signals and
+// results of ended leases are not errors. The error gives the first reason.
 [[nodiscard]] Status CheckAck(const v1::BatchAck& ack, std::string_view what);
 
-// The pages of a history that a server has, and their last crawls. Value type, thread-compatible.
+// The pages of a history that a server knows, and their last crawls. Value type, thread-compatible.
 struct KnownPages {
   std::vector<bool> known;
   LastCrawls last_crawls;

@@ -1,4 +1,4 @@
-// Sends numbers to the console of freshetd, which shows them beside its own figures.
+// Sends numbers to the console of freshetd, which shows them next to its own figures.
 #ifndef FRESHET_LAB_DEMO_CONSOLE_CLIENT_H_
 #define FRESHET_LAB_DEMO_CONSOLE_CLIENT_H_
 
@@ -25,11 +25,11 @@ class ConsoleClient {
   ConsoleClient(const ConsoleClient&) = delete;
   ConsoleClient& operator=(const ConsoleClient&) = delete;
 
-  // Returns how long before its tick the server now leases a page, by its metrics. Waits at most
-  // half a second; nullopt = the metrics do not say.
+  // Returns how long before its tick the server currently leases a page, according to its metrics.
+  // Waits at most half a second; nullopt = the metrics do not tell.
   [[nodiscard]] std::optional<int64_t> LookAheadMicros();
 
-  // Posts a JSON object of named numbers; waits at most half a second for the answer. Unavailable,
+  // Posts a JSON object of named numbers. Waits at most half a second for the answer. Unavailable,
   // with the reason: the console did not accept it.
   [[nodiscard]] Status Annotate(const std::string& json);
 

@@ -105,7 +105,8 @@ Status Feeder::RunPolls() {
   return absl::OkStatus();
 }
 
-// Leaves out pages that are new in this poll: a page that was never crawled cannot become stale.
+// Leaves out pages that are new in this poll, because a page that was never crawled cannot become
+// stale.
 Status Feeder::SendSignals(const Poll& poll) {
   const std::unordered_set<uint32_t> births(poll.births.begin(), poll.births.end());
   std::vector<TouchedPage> signalled;
@@ -133,7 +134,7 @@ v1::ChangeSignal Feeder::SignalOf(const TouchedPage& touched) const {
   signal.set_url(replayed_.pages()[touched.page].url);
   signal.set_source(std::string(kSource));
   *signal.mutable_change_time() = ToTimestamp(touched.lastmod_micros);
-  // After a restart a repeated poll announces the same touch, which must count once.
+  // After a restart, a repeated poll announces the same touch, which must count only once.
   signal.set_signal_id(fmt::format("{}", touched.lastmod_micros));
   return signal;
 }

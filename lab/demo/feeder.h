@@ -1,4 +1,4 @@
-// Sends the pages, and the findings of sitemap polls, to the server.
+// Sends the pages, and the results of sitemap polls, to the server.
 #ifndef FRESHET_LAB_DEMO_FEEDER_H_
 #define FRESHET_LAB_DEMO_FEEDER_H_
 
@@ -16,10 +16,10 @@
 
 namespace freshet::demo {
 
-// Sends page updates on one stream and signals on another, with a limit on batches under way. Each
-// poll is acknowledged before the next, as with a real poller.
+// Sends page updates on one stream and signals on another, with a limited number of batches in
+// flight. Like a real poller, it waits until a poll is acknowledged before it makes the next.
 //
-// One thread at a time may call it, except polled_until_micros, TakeKnown and Cancel.
+// Only one thread at a time may call it, except for polled_until_micros, TakeKnown and Cancel.
 // Thread-compatible.
 class Feeder {
  public:
@@ -27,25 +27,25 @@ class Feeder {
   Feeder(Connection& connection, const ReplayedHistory& replayed, int64_t polled_until_micros,
          NowMicros now, Stop& stop);
 
-  // Adds the pages of earlier polls that the server does not know; pages that exist from the start
-  // count as crawled then. Then makes the polls of the history when due, until the history is over
-  // or stopped. Each poll first adds new pages, then sends a signal for every other touched page. A
-  // failure stops the replay. `known` has one entry for each page of the history.
+  // Adds the pages of earlier polls that the server does not know. Pages that exist from the start
+  // count as crawled at the start. Then makes the polls of the history when they are due, until the
+  // history or the replay ends. Each poll first adds new pages, then sends a signal for every other
+  // touched page. A failure stops the replay. `known` has one entry for each page of the history.
   void Run(const std::vector<bool>& known);
 
-  // Wall time up to which all findings are acknowledged.
+  // The wall time up to which all results of polls are acknowledged.
   [[nodiscard]] int64_t polled_until_micros() const { return polled_until_; }
 
   // Returns the polls acknowledged since the last call, in order.
   [[nodiscard]] std::vector<KnownPoll> TakeKnown();
 
-  // Ends the streams at once.
+  // Ends the streams immediately.
   void Cancel();
 
  private:
   Status AddMissing(const std::vector<bool>& known);
   Status RunPolls();
-  // Makes the batch of pages that starts at `first`.
+  // Makes a batch of pages, which starts with the page at `first`.
   v1::UpsertPagesRequest UpsertOf(const std::vector<uint32_t>& pages, size_t first);
   Status AddPages(const std::vector<uint32_t>& pages);
   Status ReadUpsertAck();

@@ -1,4 +1,5 @@
-// One of a crawler's fetch workers: receives assignments, fetches, reports.
+// One of a crawler's fetch workers. It receives assignments, fetches pages, and reports the
+// results.
 #ifndef FRESHET_LAB_DEMO_FETCH_WORKER_H_
 #define FRESHET_LAB_DEMO_FETCH_WORKER_H_
 
@@ -12,8 +13,8 @@
 
 namespace freshet::demo {
 
-// One Crawl stream. Fetches by looking up the history, which takes no time. Regains credit only
-// when results are acknowledged, which limits the pages under way.
+// Uses one Crawl stream. Fetches a page by looking it up in the history, which takes no time. Gets
+// new credit only when results are acknowledged, which limits the pages in flight.
 //
 // One thread calls Run; any thread may call Cancel. Thread-compatible.
 class FetchWorker {
@@ -22,11 +23,11 @@ class FetchWorker {
   FetchWorker(std::string name, Connection& connection, const ReplayedHistory& replayed,
               Truth& truth, Stop& stop);
 
-  // Works until stopped, then returns assigned pages until its credit is used up. A failure stops
-  // the replay.
+  // Works until it is stopped, then returns the assigned pages until its credit is used up. A
+  // failure stops the replay.
   void Run();
 
-  // Ends the stream at once.
+  // Ends the stream immediately.
   void Cancel() { context_.TryCancel(); }
 
  private:
@@ -49,7 +50,7 @@ class FetchWorker {
   Stop& stop_;
   grpc::ClientContext context_;
   uint64_t sequence_ = 0;
-  uint64_t credit_ = 0;      // granted, and not yet used by an assignment
+  uint64_t credit_ = 0;      // granted and not yet used up by assignments
   uint64_t unanswered_ = 0;  // batches without acknowledgement
 };
 

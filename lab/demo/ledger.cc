@@ -59,7 +59,7 @@ void Ledger::Fetch(uint32_t page, int64_t now_micros) {
 
 Freshness Ledger::Current() const {
   if (pages_ == 0) return {};
-  // If no page has any importance, all weigh the same.
+  // If no page has any importance, all pages weigh the same.
   const double plain = static_cast<double>(fresh_pages_) / static_cast<double>(pages_);
   return {.weighted = importance_ > 0 ? fresh_importance_ / importance_ : plain, .plain = plain};
 }

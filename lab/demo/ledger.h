@@ -13,32 +13,32 @@ namespace freshet::demo {
 // Wall time of the last crawl of each page of a ReplayedHistory; nullopt = never crawled.
 using LastCrawls = std::vector<std::optional<int64_t>>;
 
-// Share of the existing pages that are fresh, 0 to 1; 1 without pages. Value type,
+// The share of the existing pages that are fresh, 0 to 1; 1 without pages. Value type,
 // thread-compatible.
 struct Freshness {
   double weighted = 1;  // by importance
-  double plain = 1;     // all pages equal
+  double plain = 1;     // all pages weigh the same
 };
 
-// Freshness summed over time: the difference of two sums gives the mean between them. Value type,
-// thread-compatible.
+// Freshness summed over time. The difference of two sums gives the mean freshness between them.
+// Value type, thread-compatible.
 struct FreshnessSum {
   double weighted_micros = 0;
   double plain_micros = 0;
   int64_t micros = 0;
 
   FreshnessSum operator-(const FreshnessSum& earlier) const;
-  // Returns the mean over the time; 1 if that is zero.
+  // Returns the mean over the time; 1 if the time is zero.
   [[nodiscard]] Freshness Mean() const;
 };
 
 // Tracks which pages are fresh. A page is fresh from a crawl until its next content change; before
-// its first crawl it is not fresh. Time only goes forward: earlier times count as the latest seen.
-// Thread-compatible.
+// its first crawl it is not fresh. Time only moves forward: an earlier time than before counts as
+// the latest time so far. Thread-compatible.
 class Ledger {
  public:
-  // The state at `start_micros`: existing pages, with the given last crawls (one entry for each
-  // page of the history). The history outlives the ledger.
+  // The ledger begins at `start_micros` with the pages that exist then and the given last crawls
+  // (one entry for each page of the history). The history outlives the ledger.
   Ledger(const ReplayedHistory& replayed, LastCrawls last_crawls, int64_t start_micros);
 
   // Applies births and changes up to that time, inclusive.
@@ -47,7 +47,7 @@ class Ledger {
   // Records a crawl of the page, which makes it fresh.
   void Fetch(uint32_t page, int64_t now_micros);
 
-  // Returns the freshness at the time reached.
+  // Returns the freshness at the time up to which the ledger has advanced.
   [[nodiscard]] Freshness Current() const;
   [[nodiscard]] const FreshnessSum& sum() const { return sum_; }
   [[nodiscard]] int64_t now_micros() const { return now_; }

@@ -27,12 +27,13 @@ constexpr int64_t kConnectMicros = 5'000'000;
 constexpr int64_t kSecondMicros = 1'000'000;
 constexpr int kFramesPerSecond = 4;  // in a terminal
 constexpr int64_t kOrderlyEndMicros = 2'000'000;
-// The server's dispatcher leases a page ahead of its tick: by this part of the look-ahead at least,
-// by all of it at most. The rules choose pages by the shorter time ahead, so they know more.
+// The server's dispatcher leases a page ahead of its tick, by between this share of the look-ahead
+// and all of it. The rules choose pages by the shorter time, so they have more information than the
+// server.
 constexpr double kLeastOfLookAhead = 0.75;
 constexpr int64_t kLeastLookAheadMicros = 20'000;
 
-// Makes the history of a new run begin now. Returns whether the run had already begun.
+// Makes the history of a new run begin now. Returns true if the run had begun before.
 StatusOr<bool> Begin(const std::string& path, SavedRun* run, int64_t now_micros) {
   if (run->timeline.wall_begin_micros != 0) return true;
   run->timeline.wall_begin_micros = now_micros;
@@ -41,8 +42,8 @@ StatusOr<bool> Begin(const std::string& path, SavedRun* run, int64_t now_micros)
   return false;
 }
 
-// Returns the last crawls: pages that exist from the start count as crawled then, unless the server
-// says otherwise.
+// Returns the last crawls: pages that exist from the start count as crawled at the start, unless
+// the server says otherwise.
 LastCrawls StartingCrawls(const ReplayedHistory& replayed, const KnownPages& pages) {
   LastCrawls crawls = pages.last_crawls;
   const int64_t begin = replayed.timeline().wall_begin_micros;
@@ -52,7 +53,7 @@ LastCrawls StartingCrawls(const ReplayedHistory& replayed, const KnownPages& pag
   return crawls;
 }
 
-// Returns the believed freshness; nullopt until the server has computed it.
+// Returns the freshness that the server estimates; nullopt = it has not computed it yet.
 std::optional<Freshness> Believed(const v1::PageStatistics& pages) {
   if (pages.weighted_believed_freshness() == 0 && pages.believed_freshness() == 0) {
     return std::nullopt;
@@ -97,7 +98,7 @@ class Crew {
     threads_.push_back(std::async(std::launch::async, [this, known] { feeder_.Run(known); }));
   }
 
-  // Lets all threads finish their work, within a limited time.
+  // Lets all threads finish their work, but only for a limited time.
   void Finish() {
     stop_.Request();
     const int64_t deadline = now_() + (stop_.status().ok() ? kOrderlyEndMicros : 0);
@@ -142,7 +143,7 @@ class Screen {
   size_t drawn_ = 0;
 };
 
-// Takes samples until the history is over, shows them and updates the run's file. Owner thread
+// Takes samples until the history ends, shows them, and updates the file of the run. Owner thread
 // only.
 class Watch {
  public:
@@ -194,12 +195,13 @@ class Watch {
     return {.current = rule.ledger().Current(), .sum = rule.ledger().sum()};
   }
 
-  // Shows paces over the last second: those over shorter times vary too much.
+  // Shows rates over the last second, because rates over shorter times vary too much.
   void Show() {
     const size_t last = samples_.size() - 1;
     const size_t earlier = last - std::min(last, static_cast<size_t>(per_second_));
     screen_.Draw(samples_[earlier], samples_[last]);
-    // A silent console is not called again: each request would cost its timeout.
+    // If the console did not answer, it is not called again, because each request would wait for
+    // the timeout.
     if (!console_status_.ok()) return;
     console_status_ =
         console_.Annotate(AnnotationJson(setting_, samples_[earlier], samples_[last]));
@@ -221,7 +223,8 @@ class Watch {
   std::vector<Sample> samples_;
 };
 
-// Watches until the history is over (true), or the replay ended for another reason.
+// Watches until the history ends, and then returns true. Returns false if the replay ended for
+// another reason.
 bool WatchHistory(const PlayOptions& options, const std::string& path, SavedRun run, Crew& crew,
                   Watch& watch, Stop& stop) {
   int64_t next = options.now();
@@ -236,7 +239,7 @@ bool WatchHistory(const PlayOptions& options, const std::string& path, SavedRun 
       if (const Status status = WriteSavedRun(path, run); !status.ok()) stop.Fail(status);
     }
     if (over) return stop.status().ok();
-    // Short enough to react to an interrupt at once.
+    // Short enough to react to an interrupt without a noticeable delay.
     constexpr int64_t kPatience = 100'000;
     const int64_t end = std::min(next, run.timeline.wall_end_micros());
     stop.WaitFor(std::clamp<int64_t>(end - options.now(), 0, kPatience));
@@ -252,7 +255,7 @@ Status CheckForeign(const KnownPages& pages, const std::string& run_dir) {
       pages.foreign, run_dir);
 }
 
-// Polls are always some days behind; many days mean that the machine is too slow.
+// Polls are always some days late. If they are many days late, the machine is too slow.
 void PrintLag(const Timeline& timeline, int64_t polled_until_micros) {
   constexpr double kNotableDays = 60;
   const auto micros = static_cast<double>(timeline.wall_end_micros() - polled_until_micros);

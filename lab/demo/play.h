@@ -18,13 +18,14 @@ struct PlayOptions {
   ClientSecurity security;  // for both connections
   std::string http;         // host:port of the console
   int workers = 3;          // Crawl streams, >= 1
-  bool terminal = false;    // redraws a table; else prints a line a second
+  bool terminal = false;    // redraws a table; false = prints a line each second
   NowMicros now;
-  std::function<bool()> interrupted;  // called often; true ends the replay early but in order
+  std::function<bool()> interrupted;  // called often; if true, the replay is ended early and
+                                      // cleanly
 };
 
 // Shows progress and, at the end or when interrupted, a summary on standard output. Unavailable:
-// the server does not answer, ends, or cannot write its store.
+// the server does not answer, has ended, or cannot write its store.
 [[nodiscard]] Status Play(const PlayOptions& options);
 
 }  // namespace freshet::demo

@@ -1,4 +1,4 @@
-// Computes what a poller of the site's sitemap finds, poll by poll.
+// Computes what each poll of the site's sitemap finds.
 #ifndef FRESHET_LAB_DEMO_POLL_PLAN_H_
 #define FRESHET_LAB_DEMO_POLL_PLAN_H_
 
@@ -9,7 +9,7 @@
 
 namespace freshet::demo {
 
-// A page of a sitemap whose `lastmod` is newer than at the previous poll. Value type,
+// A page whose `lastmod` in the sitemap is newer than at the previous poll. Value type,
 // thread-compatible.
 struct TouchedPage {
   uint32_t page = 0;
@@ -17,7 +17,7 @@ struct TouchedPage {
   bool operator==(const TouchedPage&) const = default;
 };
 
-// The findings of one poll. Value type, thread-compatible.
+// The results of one poll. Value type, thread-compatible.
 struct Poll {
   int64_t time_micros = 0;       // time of the poll, which covers everything since the previous one
   std::vector<uint32_t> births;  // new pages, in order of birth
@@ -30,7 +30,7 @@ struct KnownPoll {
   int64_t known_micros = 0;  // wall time of the last acknowledgement
 };
 
-// Plans one poll for each day of the history, at its end. Thread-compatible.
+// Plans one poll for each day of the history, at the end of the day. Thread-compatible.
 class PollPlan {
  public:
   // Plans the polls after `polled_until_micros`. The history outlives the plan.
@@ -38,8 +38,8 @@ class PollPlan {
 
   // When the next poll is due.
   [[nodiscard]] int64_t next_micros() const { return next_micros_; }
-  // Makes the next poll at `now_micros`, no earlier than due. If the poller is late by some days,
-  // one poll finds all their events, and counts as that of the last day.
+  // Makes the next poll at `now_micros`, which is not before it is due. If the poller is several
+  // days late, one poll finds all events of these days, and counts as the poll of the last of them.
   [[nodiscard]] Poll Next(int64_t now_micros);
   // Whether a poll has covered the end of the history.
   [[nodiscard]] bool done() const;

@@ -36,7 +36,7 @@ StatusOr<std::optional<SavedRun>> EarlierRun(const std::string& run_dir) {
   StatusOr<SavedRun> run = ReadSavedRun(SavedRunPath(run_dir));
   if (run.status().code() == absl::StatusCode::kNotFound) return std::optional<SavedRun>();
   if (!run.ok()) return run.status();
-  // An earlier run without its store cannot be resumed.
+  // An earlier run whose store is missing cannot be resumed.
   std::error_code ignored;
   if (!std::filesystem::exists(StorePath(run_dir), ignored)) return std::optional<SavedRun>();
   return std::optional<SavedRun>(*std::move(run));
@@ -76,7 +76,7 @@ StatusOr<Prepared> Prepare(const PrepareOptions& options, int64_t now_micros) {
   ASSIGN_OR_RETURN(const std::optional<SavedRun> earlier, EarlierRun(options.run_dir));
   const RunDecision decision = DecideRun(earlier, wanted, now_micros);
   if (decision.resume) return Prepared{.run = *earlier, .decision = decision};
-  // The run comes first, because a store without its run would be resumed.
+  // The file of the run is written first, because a store without one would be resumed.
   RETURN_IF_ERROR(WriteSavedRun(SavedRunPath(options.run_dir), wanted));
   std::filesystem::remove_all(StorePath(options.run_dir), error);
   if (error) return Failure(StorePath(options.run_dir), error);

@@ -1,4 +1,4 @@
-// Prepares a run before the server starts: chooses history, speed and store.
+// Prepares a run before the server starts: chooses the history, the speed and the store.
 #ifndef FRESHET_LAB_DEMO_PREPARE_H_
 #define FRESHET_LAB_DEMO_PREPARE_H_
 
@@ -22,11 +22,11 @@ struct PrepareOptions {
   double recall = 1;            // share of changes that polls announce
 };
 
-// Files of a run, in its directory.
+// The file of a run in its directory.
 [[nodiscard]] std::string SavedRunPath(const std::string& run_dir);
 [[nodiscard]] std::string StorePath(const std::string& run_dir);
 
-// Plans the run that the options request; it has not begun. InvalidArgument or NotFound: the
+// Plans the run that the options request, without beginning it. InvalidArgument or NotFound: the
 // history cannot be played.
 [[nodiscard]] StatusOr<SavedRun> PlanRun(const PrepareOptions& options);
 
@@ -36,8 +36,8 @@ struct Prepared {
   RunDecision decision;
 };
 
-// Prepares the directory: keeps the earlier run with its store if that continues, else writes a new
-// run without a store. Leaves other files alone.
+// Prepares the directory: keeps the earlier run and its store if that run continues; otherwise
+// writes a new run without a store. Other files are not changed.
 [[nodiscard]] StatusOr<Prepared> Prepare(const PrepareOptions& options, int64_t now_micros);
 
 // Returns "name=value" lines with the settings of the server: resume, day, epoch, crawl_rate.

@@ -28,8 +28,8 @@ std::string WithoutDotSegments(std::string_view path) {
   return out;
 }
 
-// Returns the common form of all spellings of one URL: escapes undone, host in lower case, no dot
-// segments.
+// Returns the common form of all spellings of a URL: with escapes decoded, the host in lower case,
+// and no dot segments.
 std::string PlainUrl(std::string_view url) {
   std::string plain;
   for (size_t i = 0; i < url.size(); ++i) {

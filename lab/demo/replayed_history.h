@@ -1,4 +1,4 @@
-// The real pages and their history on the wall clock: the truth that crawls find.
+// The real pages and their history on the wall clock. Crawls find the pages in this state.
 #ifndef FRESHET_LAB_DEMO_REPLAYED_HISTORY_H_
 #define FRESHET_LAB_DEMO_REPLAYED_HISTORY_H_
 
@@ -23,7 +23,7 @@ struct ReplayedPage {
   std::vector<int64_t> changes_micros;  // wall times of content changes after the start, ascending
 };
 
-// The events of a page, ordered like this at equal times.
+// The kinds of events. Events of a page at the same time have this order.
 enum class ReplayedEventKind : uint8_t { kBirth, kChange, kMinorTouch };
 
 // Value type, thread-compatible.
@@ -38,10 +38,10 @@ struct ReplayedEvent {
 // Thread-compatible.
 class ReplayedHistory {
  public:
-  // Leaves out pages first seen after the end, and events before the start. Pages that exist at the
-  // start are born then. The timeline must be fixed on the wall clock. A share `recall` of the
-  // changes is announced, the same as in freshet-sim replay with its first seed. All births and
-  // minor touches are announced.
+  // Pages that were first seen after the end, and events before the start, are left out. Pages that
+  // exist at the start are born then. The timeline must be fixed on the wall clock. A share
+  // `recall` of the changes is announced, the same as in freshet-sim replay with its first seed.
+  // All births and minor touches are announced.
   ReplayedHistory(const std::vector<HistoryPage>& history, const Timeline& timeline,
                   double recall = 1);
 

@@ -21,7 +21,7 @@ std::string DateOf(const Setting& setting, int64_t wall_micros) {
   return FormatDate(setting.timeline.ToHistorySeconds(wall_micros));
 }
 
-// Returns the share of the history's wall time that is over.
+// Returns the share of the history's wall time that has passed.
 double Progress(const Setting& setting, int64_t wall_micros) {
   const Timeline& timeline = setting.timeline;
   const auto length = static_cast<double>(timeline.wall_end_micros() - timeline.wall_begin_micros);
@@ -35,7 +35,7 @@ std::string ProgressBar(double share) {
   return "[" + std::string(filled, '=') + std::string(kWidth - filled, ' ') + "]";
 }
 
-// Formats the stale share, "2.7 %", or a dash if unknown.
+// Formats the stale share, for example "2.7 %"; a dash = unknown.
 std::string Stale(const std::optional<Freshness>& freshness, double Freshness::*part) {
   return freshness ? fmt::format("{:.1f} %", 100 * (1 - (*freshness).*part)) : "-";
 }
@@ -59,7 +59,7 @@ std::string BarRow(const std::string& name, double stale, double most) {
   return fmt::format("  {:<24}{} {:.1f} %\n", name, std::string(filled, '#'), 100 * stale);
 }
 
-// Means over the time between two of the `samples`.
+// Means over the time between two samples.
 struct Means {
   Freshness truth;
   std::optional<Freshness> believed;
@@ -72,8 +72,8 @@ Means MeansBetween(const std::vector<Sample>& samples, size_t first, size_t last
       .truth = (samples[last].truth.sum - samples[first].truth.sum).Mean(),
       .uniform = (samples[last].uniform.sum - samples[first].uniform.sum).Mean(),
       .pings_first = (samples[last].pings_first.sum - samples[first].pings_first.sum).Mean()};
-  // The server's belief is known only at the samples: each represents the time since the previous
-  // one.
+  // The server's estimate is known only at the samples. Each sample stands for the time since the
+  // previous one.
   FreshnessSum believed;
   for (size_t i = first + 1; i <= last; ++i) {
     if (!samples[i].believed) continue;
@@ -95,7 +95,7 @@ std::string Bars(const Means& means) {
          BarRow("uniform", uniform, most);
 }
 
-// Returns the position of the last sample at or before that share of the time.
+// Returns the position of the last sample that was not taken after this share of the time.
 size_t SampleAt(const std::vector<Sample>& samples, double share) {
   const int64_t first = samples.front().truth.time_micros;
   const int64_t span = samples.back().truth.time_micros - first;

@@ -13,7 +13,8 @@
 
 namespace freshet::demo {
 
-// The freshness so far of a simple rule with the same crawls. Value type, thread-compatible.
+// The freshness so far under a simple rule that makes the same crawls. Value type,
+// thread-compatible.
 struct RuleSample {
   Freshness current;
   FreshnessSum sum;
@@ -45,7 +46,7 @@ struct Setting {
   bool colour = false;  // for a terminal
 };
 
-// Crawls per second, and share of crawls that found a change, between two samples. 0 without time
+// Crawls per second between two samples, and the share of them that found a change. 0 without time
 // or crawls. Value type, thread-compatible.
 struct CrawlPace {
   double crawls_per_second = 0;
@@ -65,8 +66,8 @@ struct CrawlPace {
 [[nodiscard]] std::string AnnotationJson(const Setting& setting, const Sample& earlier,
                                          const Sample& now);
 
-// Returns counts and averages over all samples, by time, and by four equal periods. Needs at least
-// two samples.
+// Returns counts and averages over all samples, both weighted by time, and for four equal periods.
+// There must be at least two samples.
 [[nodiscard]] std::string Summary(const Setting& setting, const std::vector<Sample>& samples);
 
 // Formats 1234567 as "1,234,567".

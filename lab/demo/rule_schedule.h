@@ -1,4 +1,4 @@
-// Simulates the same crawls under a simple rule.
+// Simulates what would happen if a simple rule chose the pages for the same crawls.
 #ifndef FRESHET_LAB_DEMO_RULE_SCHEDULE_H_
 #define FRESHET_LAB_DEMO_RULE_SCHEDULE_H_
 
@@ -17,10 +17,10 @@
 namespace freshet::demo {
 
 // Crawls pages by a rule of lab/common/replay_rules.h, at the same times as the server's workers.
-// The rule has the server's information and delays. It knows a poll once the server has
-// acknowledged it, and chooses a page as early before the fetch as the server. New pages of a poll
-// count as never crawled, and as signalled. A simulation on the same history, without effect on a
-// server. Thread-compatible.
+// The rule has the server's information and delays. It learns of a poll when the server has
+// acknowledged it, and chooses a page as long before the fetch as the server does. New pages of a
+// poll count as never crawled, and as signalled. The simulation has no effect on the server.
+// Thread-compatible.
 class RuleSchedule {
  public:
   // Starts at `start_micros` with the given last crawls. The history outlives the schedule; `rule`
@@ -33,8 +33,8 @@ class RuleSchedule {
   // Adds polls, in the order of their acknowledgements. Polls before the start are known.
   void Know(std::span<const KnownPoll> polls);
 
-  // Makes a crawl at each of these times, which are in order and not after `now_micros`. For each
-  // the rule uses its knowledge `lead_micros` earlier.
+  // Makes a crawl at each of these times, which are in order and not after `now_micros`. To choose
+  // a page, the rule uses what it knew `lead_micros` earlier.
   void AdvanceTo(int64_t now_micros, std::span<const int64_t> crawls, int64_t lead_micros);
 
   // Returns the true freshness under the rule.

@@ -88,7 +88,7 @@ StatusOr<SavedRun> ParseSavedRun(std::string_view text) {
 
 Status WriteSavedRun(const std::string& path, const SavedRun& run) {
   const std::string fresh = path + ".new";
-  // Other users with access to the folder may have put a link there.
+  // If other users have access to the directory, one of them could have put a link there.
   std::error_code ignored;
   std::filesystem::remove(fresh, ignored);
   errno = 0;

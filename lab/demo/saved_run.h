@@ -1,4 +1,4 @@
-// The file of a replay, with which an interrupted replay continues at the present wall time.
+// The file of a run. With it, an interrupted replay continues at the current wall time.
 #ifndef FRESHET_LAB_DEMO_SAVED_RUN_H_
 #define FRESHET_LAB_DEMO_SAVED_RUN_H_
 
@@ -23,24 +23,24 @@ struct SavedRun {
   bool operator==(const SavedRun&) const = default;
 };
 
-// Writes and reads the text of the file. InvalidArgument for text of another format.
+// Write and read the text of the file. InvalidArgument: the text has another format.
 [[nodiscard]] std::string FormatSavedRun(const SavedRun& run);
 [[nodiscard]] StatusOr<SavedRun> ParseSavedRun(std::string_view text);
 
 // Replaces the file in one step: a reader, or a start after a kill, finds the old or the new text.
-// FailedPrecondition with the reason (no space, no permission): it cannot be written.
+// FailedPrecondition, with the reason (no space, no permission): the file cannot be written.
 [[nodiscard]] Status WriteSavedRun(const std::string& path, const SavedRun& run);
 // Reads the file. NotFound: there is no such file.
 [[nodiscard]] StatusOr<SavedRun> ReadSavedRun(const std::string& path);
 
-// The decision of a new start about an earlier run. Value type, thread-compatible.
+// Whether a new start continues an earlier run, and why. Value type, thread-compatible.
 struct RunDecision {
   bool resume = false;
   std::string reason;  // for people; empty = no earlier run
 };
 
-// Resumes an earlier run with the same history, speed, rate and recall that is not over at
-// `now_micros`; otherwise starts again.
+// Decides to resume an earlier run if it has the same history, speed, rate and recall, and has not
+// ended at `now_micros`. Otherwise decides to start again.
 [[nodiscard]] RunDecision DecideRun(const std::optional<SavedRun>& earlier, const SavedRun& wanted,
                                     int64_t now_micros);
 

@@ -14,7 +14,7 @@ namespace freshet::demo {
 // A flag that changes from running to stopped once. Thread-safe.
 class Stop {
  public:
-  // Ends the replay in order.
+  // Ends the replay cleanly.
   void Request() { Fail(absl::OkStatus()); }
 
   // Ends the replay with this error, unless it has ended already.
@@ -37,7 +37,7 @@ class Stop {
     return status_;
   }
 
-  // Waits for `micros`, or until stopped; true = stopped.
+  // Waits for `micros`, or until stopped. Returns true if stopped.
   bool WaitFor(int64_t micros) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(micros);
     const MutexLock lock(mutex_);

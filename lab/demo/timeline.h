@@ -1,4 +1,5 @@
-// Maps a real history linearly onto the wall clock: each day of history takes the same time.
+// Maps a real history linearly onto the wall clock, so that each day of history takes the same
+// time.
 #ifndef FRESHET_LAB_DEMO_TIMELINE_H_
 #define FRESHET_LAB_DEMO_TIMELINE_H_
 
@@ -34,9 +35,9 @@ struct Timeline {
 };
 
 // Makes a timeline, not yet fixed on the wall clock, that plays the last `days` of a history, up to
-// its last event, in `seconds` of wall time. Plays a shorter history whole, with longer days.
-// InvalidArgument unless seconds is within 1 and 86,400, a day lasts at least 1 ms and the history
-// has any length.
+// its last event, in `seconds` of wall time. If the history is shorter, all of it is played, and
+// days take longer. InvalidArgument: `seconds` is not from 1 to 86,400, `days` is not above 0, a
+// day would take less than 1 ms, or the history has no length.
 [[nodiscard]] StatusOr<Timeline> MakeTimeline(const std::vector<HistoryPage>& history,
                                               double seconds, double days);
 

@@ -1,4 +1,4 @@
-// The findings of the fetch workers, and the resulting freshness: the history behind a lock.
+// The history behind a lock. It tells what the fetch workers find, and the resulting freshness.
 #ifndef FRESHET_LAB_DEMO_TRUTH_H_
 #define FRESHET_LAB_DEMO_TRUTH_H_
 
@@ -41,11 +41,11 @@ class Truth {
         NowMicros now);
 
   // Fetches a page now. The page is changed if its content changed after `last_crawl_micros`, or if
-  // it was never crawled. Times never step back between fetches. nullopt: the history is over.
+  // it was never crawled. Times never step back between fetches. nullopt = the history has ended.
   std::optional<Fetched> Fetch(uint32_t page, std::optional<int64_t> last_crawl_micros);
 
-  // Returns the present state, or that at the end of the history, and the times of fetches since
-  // the last call, in order.
+  // Returns the state now, or at the end of the history if that is earlier. Also returns the times
+  // of fetches since the last call, in order.
   [[nodiscard]] TruthSnapshot Look(std::vector<int64_t>* fetched_at);
 
  private:

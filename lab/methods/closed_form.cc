@@ -9,11 +9,11 @@
 namespace freshet {
 namespace {
 
-// Imaginary events, in as many units of time: without observations the rate is neither zero nor
-// infinite.
+// Imaginary events, and the imaginary time in which they occur. With them, the rate is neither zero
+// nor infinite if there are no observations.
 constexpr double kImaginary = 0.5;
 
-// Lengths of rounded instants still count as equal.
+// Lengths of intervals between rounded times still count as equal within this tolerance.
 constexpr double kEqualTolerance = 1e-9;
 
 double AllSignals(const Observations& observations) {
@@ -55,7 +55,7 @@ RateEstimate EstimateClosedForm(const Observations& observations) {
   }
   const auto changed = static_cast<double>(observations.changed_count());
   const auto unchanged = static_cast<double>(observations.unchanged_count());
-  // Uses the mean length, since the rounding of the first must not decide.
+  // Uses the mean length, so that the rounding of the first length has no effect.
   const double length = observations.total_elapsed() / (changed + unchanged);
   estimate.change_rate = std::log1p(changed / unchanged) / length;
   estimate.status = changed == 0     ? EstimateStatus::kAllUnchanged

@@ -20,7 +20,7 @@ constexpr LearnerKind kLearners[] = {
     LearnerKind::kLambdaLearnApprox, LearnerKind::kBinaryLearn,
 };
 
-// Whether the learner's first plan needs no estimate.
+// Whether the learner can make its first plan without estimates.
 bool ExploresFirst(LearnerKind kind) {
   return kind == LearnerKind::kExploreCommit || kind == LearnerKind::kEpsGreedy;
 }
@@ -44,7 +44,7 @@ Status ValidateOptions(const LearnerOptions& options) {
   return {};
 }
 
-// The learner plans with valid numbers, so its plans cannot fail.
+// The learner's inputs are valid, so its plans cannot fail.
 RatePlan Made(StatusOr<RatePlan> plan) {
   CHECK(plan.ok(), "{}", std::string(plan.status().message()));
   return *std::move(plan);
@@ -147,7 +147,7 @@ void Learner::EndEpoch() {
 double Learner::EstimatePage(size_t page) const {
   const Observations& seen = observations_[page];
   if (ExploresFirst(options_.kind)) {
-    // A page without crawls could have any rate; the smallest one leaves it alone.
+    // A page without crawls could have any rate. With the smallest rate it is not crawled.
     if (seen.empty()) return options_.bounds.min;
     return EstimateMoment(seen, options_.bounds).change_rate;
   }

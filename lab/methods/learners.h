@@ -36,7 +36,7 @@ enum class LearnerKind : uint8_t {
 [[nodiscard]] std::string_view LearnerName(LearnerKind kind);
 // The names of all learners. Thread-safe.
 [[nodiscard]] std::vector<std::string_view> LearnerNames();
-// Finds a learner by name. NotFound: there is none of that name.
+// Finds a learner by name. NotFound: there is no learner with this name.
 [[nodiscard]] StatusOr<LearnerKind> ParseLearner(std::string_view name);
 
 struct LearnerOptions {
@@ -49,9 +49,9 @@ struct LearnerOptions {
   ParallelFor parallel = SerialFor;
 };
 
-// One run of a learner over a set of pages that may grow. The driver crawls by plan() for an epoch
-// of any length, reports its observations, and calls EndEpoch. Keeps every observation for the
-// estimators: 17 bytes a crawl. Thread-compatible.
+// One run of a learner on a set of pages that can grow. The driver crawls by plan() for an epoch of
+// any length, reports its observations, and calls EndEpoch. All observations are kept for the
+// estimators, with 17 bytes a crawl. Thread-compatible.
 class Learner {
  public:
   // Creates a learner. InvalidArgument unless the pages and the crawl rate are valid for a plan,
@@ -65,25 +65,26 @@ class Learner {
   [[nodiscard]] CrawlTimes crawl_times() const;
 
   // Adds a page, with the next number. Without estimates the page joins a uniform plan at once, at
-  // the cost of a plan. Otherwise its rate is 0 until EndEpoch, and for good if explore_commit has
-  // committed. InvalidArgument, with nothing changed: the importance is not valid for a plan.
+  // the cost of a plan. Otherwise its rate is 0 until EndEpoch, and for ever if explore_commit has
+  // committed. InvalidArgument: the importance is not valid for a plan; nothing was changed.
   [[nodiscard]] Status AddPage(double importance, bool complete);
 
   // Records a crawl of a polled page, `elapsed` after the previous one. InvalidArgument: the page
   // is unknown, or the elapsed time is not finite and > 0.
   [[nodiscard]] Status ObserveCrawl(size_t page, double elapsed, bool changed);
-  // Records `signals` of a page with complete signals during `elapsed`. Errors: see
-  // ObserveCrawl; also for a page without complete signals.
+  // Records `signals` of a page with complete signals during `elapsed`. Errors: those of
+  // ObserveCrawl; also InvalidArgument for a page without complete signals.
   [[nodiscard]] Status ObserveSignals(size_t page, double elapsed, double signals);
 
-  // Estimates every page observed in the epoch again, from all its observations, and makes the next
-  // epoch's plan. explore_commit does so once and then keeps its plan.
+  // Estimates the rate of every page that was observed in the epoch again, from all its
+  // observations, and makes the plan of the next epoch. explore_commit does so once and then keeps
+  // its plan.
   void EndEpoch();
 
   // Returns the number of ended epochs.
   [[nodiscard]] int epochs() const { return epochs_; }
-  // Returns the estimates behind plan(); empty if there are none (explore_commit and eps_greedy in
-  // their first epoch).
+  // Returns the estimates on which plan() is based; empty = there are none (explore_commit and
+  // eps_greedy in their first epoch).
   [[nodiscard]] const std::vector<double>& change_rates() const { return change_rates_; }
 
  private:

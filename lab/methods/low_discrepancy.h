@@ -1,5 +1,5 @@
 // Executes a rate plan at a constant total rate: chooses a page for each slot, so that no page is
-// ever more than one crawl ahead of or behind its rate. Algorithm 3 of Azar, Horvitz, Lubetzky,
+// ever more than one crawl ahead of its rate or behind it. Algorithm 3 of Azar, Horvitz, Lubetzky,
 // Peres and Shahaf ("Tractable near-optimal policies for crawling", PNAS 2018), after Tijdeman's
 // solution of the chairman assignment problem.
 #ifndef FRESHET_LAB_METHODS_LOW_DISCREPANCY_H_
@@ -35,9 +35,9 @@ class LowDiscrepancySchedule {
   // Returns the page to crawl in the next slot; nullopt = the slot stays idle.
   [[nodiscard]] std::optional<size_t> Next();
 
-  // Continues with other rates for the same pages. Each page keeps its relative place between two
-  // crawls: halfway through its old interval means halfway through the new one. A page that had
-  // rate 0 starts a new interval. Errors: see Create, with nothing changed. Cost: O(pages).
+  // Sets new rates for the same pages. Each page keeps its relative place between two crawls:
+  // halfway through its old interval means halfway through the new one. A page that had rate 0
+  // starts a new interval. Errors: those of Create; nothing was changed then. Cost: O(pages).
   [[nodiscard]] Status Replan(std::span<const double> rates, double crawl_rate);
 
   // Returns the number of slots so far, including idle ones.

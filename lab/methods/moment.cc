@@ -11,7 +11,7 @@
 namespace freshet {
 namespace {
 
-// A sum whose rounding does not grow with the number of its terms (Neumaier).
+// A sum whose rounding error does not grow with the number of terms (Neumaier).
 class CompensatedSum {
  public:
   void Add(double term) {

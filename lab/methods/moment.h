@@ -35,7 +35,7 @@ struct RateBounds {
 [[nodiscard]] double MomentHalfWidth(const Observations& observations, RateBounds bounds,
                                      double delta);
 
-// Returns estimate +- MomentHalfWidth, with 0 as the lowest value.
+// Returns the interval estimate +- MomentHalfWidth, but not below 0.
 [[nodiscard]] RateInterval MomentInterval(const Observations& observations,
                                           const RateEstimate& estimate, RateBounds bounds,
                                           double delta);

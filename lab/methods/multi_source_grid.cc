@@ -36,7 +36,7 @@ double Phi2(double z) {
   return sum;
 }
 
-// Signals that weigh a whole number of steps.
+// Signals whose weight is a whole number of steps.
 struct GridSource {
   size_t steps = 0;
   double share = 0;  // gamma_k/gamma
@@ -124,8 +124,8 @@ MultiSourceOutcome EvaluateMultiSourceOnGrid(const MultiSourcePage& page, double
   CHECK(s > 0 && std::isfinite(s), "s = {}", s);
   CHECK(page.Ceiling() > 0 || page.importance == 0, "staleness that never grows");
   MultiSourceOutcome outcome = StalenessGrid(page, s, kFewestSteps).Solve(page.importance);
-  // A weight lies elsewhere between two points on each grid, and so does the error: two grids may
-  // agree by chance, three hardly.
+  // On each grid, a weight lies at a different place between two points, and so the error is
+  // different. Two grids can agree by chance, but three hardly can.
   double apart_before = std::numeric_limits<double>::infinity();
   for (size_t steps = 2 * kFewestSteps;; steps *= 2) {
     const MultiSourceOutcome coarser = outcome;

@@ -13,8 +13,8 @@ namespace {
 
 constexpr double kTruncation = 1e-13;
 
-// Returns the sources that affect s, merged by weight, heaviest first, which keeps the search
-// shallow.
+// Returns the sources that affect s. Sources of equal weight are merged. The heaviest come first,
+// which keeps the search shallow.
 std::vector<SourceRates> UsefulSources(std::vector<SourceRates> sources) {
   std::sort(sources.begin(), sources.end(), [](const SourceRates& a, const SourceRates& b) {
     return a.signal_weight > b.signal_weight;
@@ -40,8 +40,8 @@ double LargestCount(const SignalOdds& odds, double s, int terms) {
   const double enough = kTruncation * std::min(first.reached, first.fresh / -std::expm1(-s));
   double m = std::floor(x);
   const double stride = std::max(1.0, std::floor(std::sqrt(x)));
-  // For j > m >= x each term is at most x/(j + 2) of the one before, so a geometric series bounds
-  // their sum.
+  // For j > m >= x each term is at most x/(j + 2) times the one before, so a geometric series
+  // bounds their sum.
   while (m < last && RegularizedR(m + 1, x) / (1 - x / (m + 3)) > enough) m += stride;
   return std::min(m, last);
 }
@@ -53,8 +53,8 @@ class VectorSum {
             double s, double largest)
       : sources_(sources), total_rate_(total_rate), odds_(odds), s_(s), largest_(largest) {}
 
-  // Sums all vectors; false = there are too many. Counts the vectors first, which takes a tenth of
-  // the time.
+  // Sums over all vectors. Returns false if there are too many. Counts them first, which takes a
+  // tenth of the time of the sum.
   bool Run() {
     if (!Visit(0, 0, 0, 1)) return false;
     counting_ = false;
@@ -101,7 +101,7 @@ class VectorSum {
   size_t vectors_ = 0;
 };
 
-// Returns the outcome of a page whose signals, if any, do not matter.
+// Returns the outcome of a page that has no signals, or whose signals do not matter.
 MultiSourceOutcome PlainOutcome(const MultiSourcePage& page, double s) {
   PageRates rates;
   rates.unsignalled_rate = page.unsignalled_rate;

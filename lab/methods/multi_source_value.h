@@ -54,12 +54,12 @@ struct MultiSourceOutcome {
   double interval = 0;    // psi(s): expected time between crawls of the threshold policy
   double fresh_time = 0;  // w(s): expected fresh time between crawls
   size_t vectors = 0;     // count vectors in the sum; 0 on a grid
-  // The largest relative error of the three: 1e-12, or on a grid an estimate, the spread of the
-  // last three grids, each twice as fine as the previous one.
+  // The largest relative error of the three results: 1e-12, or an estimate on a grid. The estimate
+  // is the spread of the last three grids, each twice as fine as the previous one.
   double accuracy = 1e-12;
 };
 
-// If more count vectors than this matter, the grid replaces the sums.
+// If more count vectors than this matter, a grid replaces the sums.
 inline constexpr size_t kMaxCountVectors = 1'000'000;
 
 // With F and P of core/model/signal_term.h at c = gamma/alpha, gamma = sum gamma_k, g_k =
@@ -83,10 +83,10 @@ inline constexpr size_t kMaxCountVectors = 1'000'000;
 [[nodiscard]] StatusOr<MultiSourceOutcome> EvaluateMultiSource(const MultiSourcePage& page,
                                                                double s, int terms = kAllTerms);
 
-// Does what EvaluateMultiSource does without a sum over vectors, in a time independent of the
-// number of signals: some milliseconds a source. Uses grids of 2,048 to 262,144 steps, until three
-// differ by 1e-9 or less; see `accuracy`, usually below 1e-6. Precondition: s > 0, finite;
-// staleness grows.
+// Computes the results of EvaluateMultiSource without a sum over vectors. The time does not depend
+// on the number of signals, and is some milliseconds for each source. Uses grids of 2,048 to
+// 262,144 steps, until three differ by 1e-9 or less; see `accuracy`, usually below 1e-6.
+// Precondition: s > 0, finite; staleness grows.
 [[nodiscard]] MultiSourceOutcome EvaluateMultiSourceOnGrid(const MultiSourcePage& page, double s);
 
 // Returns only V; the ceiling for s >= 60 if all terms count, as for one source.

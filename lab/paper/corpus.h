@@ -12,8 +12,8 @@
 namespace freshet {
 
 enum class CorpusSignals : uint8_t {
-  kComplete,  // only complete ones
-  kNoisy,     // complete and noisy ones
+  kComplete,  // only complete signals
+  kNoisy,     // complete and noisy signals
 };
 
 // Draws pages independently, with a day as the unit of time:

@@ -1,4 +1,4 @@
-// The table of all experiments, and those of papers with only one.
+// The table of all experiments, and those experiments that are the only ones of their paper.
 #include <utility>
 
 #include "core/plan/frontera.h"
@@ -10,7 +10,7 @@
 namespace freshet {
 namespace {
 
-// Two pages: one rarely has much new content, the other often has little.
+// Two pages: one rarely has new content, but then much of it; the other often has a little.
 constexpr double kFronteraValues[] = {1, 5};   // w
 constexpr double kFronteraChanges[] = {5, 1};  // lambda
 

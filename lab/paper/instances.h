@@ -1,4 +1,4 @@
-// The common parts of the experiments of the papers: their numbers, and the seeds of an instance.
+// The common parts of the papers' experiments: their numbers, and the seeds of an instance.
 #ifndef FRESHET_LAB_PAPER_INSTANCES_H_
 #define FRESHET_LAB_PAPER_INSTANCES_H_
 
@@ -8,11 +8,12 @@
 
 namespace freshet {
 
-// The synthetic worlds: crawls per unit of time, and units of time.
+// The crawls per unit of time, and the units of time, in the synthetic worlds.
 inline constexpr double kPaperCrawlRate = 100;
 inline constexpr double kPaperHorizon = 1000;
 
-// The seeds of an instance, the same for all lines played on it. Value type, thread-compatible.
+// The seeds of an instance. All lines that are played on the instance have the same seeds. Value
+// type, thread-compatible.
 struct InstanceSeeds {
   Random pages;
   Random events;

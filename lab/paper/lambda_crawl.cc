@@ -40,8 +40,8 @@ struct CostLine {
 struct CostFigure {
   std::string title;
   int pages = kCostPages;
-  bool complete_only = false;  // plays only the pages with complete signals
-  bool simulated = false;      // at a constant rate, one crawl a slot; else computes the costs
+  bool complete_only = false;  // only with the pages that have complete signals
+  bool simulated = false;      // simulated with one crawl a slot; false = costs are computed
   std::vector<CostLine> lines;
 };
 
@@ -57,7 +57,7 @@ StatusOr<std::vector<double>> SimulatedBars(const std::string& policy_name,
       .name = "lambda", .signals = true, .false_signals = false, .delayed = false};
   ASSIGN_OR_RETURN(const std::unique_ptr<SlotPolicy> policy,
                    MakeSlotPolicy(policy_name, pages, crawl_rate));
-  // The first tenth does not count, since all pages start fresh.
+  // The first tenth does not count, because all pages start fresh.
   const SimulatedCosts costs =
       SimulateCosts(world, pages, crawl_rate, horizon / 10, horizon, events, *policy);
   const auto starved = std::count(costs.crawls.begin(), costs.crawls.end(), 0U);
@@ -127,11 +127,11 @@ constexpr int kLearningEpochs = 21;  // each lasts a day
 struct EpochLine {
   std::string name;
   LearnerKind learner;
-  bool known = false;  // plans on the true rates instead
+  bool known = false;  // plans with the true rates
 };
 
-// Returns J_h relative to that of LC; for learners of the binary penalty, J_b relative to that of
-// BLC.
+// Returns the learner's J_h relative to that of the plan LC. For learners of the binary penalty,
+// returns J_b relative to that of BLC.
 StatusOr<double> CostRatio(LearnerKind kind, const RateColumns& columns, const RatePlan& plan,
                            double crawl_rate) {
   if (kind == LearnerKind::kBinaryLearn) {
@@ -156,8 +156,8 @@ StatusOr<std::vector<double>> RatiosOverEpochs(const EpochLine& line, int size, 
     ASSIGN_OR_RETURN(const double ratio, CostRatio(line.learner, columns, plan, crawl_rate));
     return std::vector<double>(static_cast<size_t>(epochs) + 1, ratio);
   }
-  // Without observations an imaginary interval of ln 2 days makes the rate one a day, as the half
-  // signal in half a day does for complete signals.
+  // Without observations, an imaginary interval of ln 2 days makes the rate one a day. For complete
+  // signals, the imaginary half signal in half a day does the same.
   ASSIGN_OR_RETURN(Learner learner, Learner::Create(columns.importance, columns.complete,
                                                     {.kind = line.learner,
                                                      .crawl_rate = crawl_rate,

@@ -22,12 +22,12 @@ namespace {
 constexpr int kLearnPages = 100;
 constexpr double kLearnHorizon = 1000;        // for figures not drawn over the horizon
 constexpr double kLongestLearnHorizon = 1e6;  // for figures drawn over the horizon
-constexpr int kExplorations = 10;             // averaged for each instance
+constexpr int kExplorations = 10;             // number that is averaged for each instance
 constexpr double kUsualEpsilon = 0.1;
 constexpr int kUsualPhases = 10;
 constexpr double kExplorationTimes[] = {5, 10, 20, 50, 100, 200, 500, 1000, 2000};
 
-// An instance and its best plan.
+// A set of pages, with the accuracies of its best and of its uniform plan.
 struct LearnInstance {
   RateColumns pages;
   double best = 0;     // accuracy of the plan that knows the rates
@@ -53,7 +53,7 @@ StatusOr<Learner> MakeLearner(const LearnInstance& instance, LearnerKind kind, d
                          {.kind = kind, .crawl_rate = kPaperCrawlRate, .epsilon = epsilon});
 }
 
-// Returns the accuracy lost by the plan made after `time` of exploration.
+// Returns how much accuracy the plan made after `time` of exploration loses.
 StatusOr<double> CommittedLoss(const LearnInstance& instance, double time, Random events) {
   ASSIGN_OR_RETURN(Learner learner, MakeLearner(instance, LearnerKind::kExploreCommit, 0));
   LearningWorld world(instance.pages, events);
@@ -69,7 +69,7 @@ double CommitRegret(const LearnInstance& instance, double loss, double explorati
   return explored * (instance.best - instance.uniform) + (1 - explored) * loss;
 }
 
-// The cost and gain of exploration, for times that rise by sqrt(2).
+// The cost and the gain of exploration, for exploration times that grow by a factor of sqrt(2).
 struct ExplorationCurve {
   std::vector<double> time;
   std::vector<double> loss;  // of the committed plan, mean of kExplorations
@@ -109,7 +109,7 @@ BestExploration BestOf(const LearnInstance& instance, const ExplorationCurve& cu
   return best;
 }
 
-// Returns the regret per unit of time of phased epsilon-greedy with equal phases.
+// Returns the regret per unit of time of epsilon-greedy in equal phases.
 StatusOr<double> EpsilonRegret(const LearnInstance& instance, double epsilon, int phases,
                                double horizon, Random events) {
   ASSIGN_OR_RETURN(Learner learner, MakeLearner(instance, LearnerKind::kEpsGreedy, epsilon));
@@ -150,8 +150,8 @@ PaperPlan PlanLearning(PaperResult result, const std::vector<LearnLine>& lines,
   return plan;
 }
 
-// Figure 1a: estimators. Their observations come from crawls at random times, because at equal
-// intervals the moment and the maximum-likelihood estimates are equal.
+// Figure 1a compares estimators. Their observations come from crawls at random times, because with
+// equal intervals the moment estimate and the maximum-likelihood estimate are the same.
 enum class RateEstimator : uint8_t { kNaive, kMoment, kMle };
 
 double EstimateBy(RateEstimator estimator, const Observations& seen) {
@@ -225,7 +225,7 @@ std::vector<double> HorizonsUpTo(double longest) {
   return horizons;
 }
 
-// Fits the nearest line of slope `power` in logarithms to `values` over `x`.
+// Fits a line of slope `power` to the logarithms of `values` and `x`.
 std::vector<double> FittedPower(const std::vector<double>& x, const std::vector<double>& values,
                                 double power) {
   double sum = 0;
@@ -269,7 +269,7 @@ StatusOr<PaperPlan> PlanExploration(bool regret, const PaperOptions& options) {
   return PlanLearning(std::move(result), {{"explore and commit", play}, {name, fitted}}, options);
 }
 
-// Figure 2: phased epsilon-greedy against explore and commit, over one parameter.
+// Figure 2 compares epsilon-greedy in phases with explore and commit, over one parameter.
 enum class Parameter : uint8_t { kEpsilon, kPhases, kHorizon };
 
 struct PhasedCase {
@@ -290,7 +290,7 @@ PhasedCase CaseAt(Parameter parameter, double x, double horizon) {
   return {};
 }
 
-// Explore and commit with the best time, or with the time of the theory.
+// Explore and commit with the best exploration time, or with the time that the theory gives.
 enum class Exploring : uint8_t { kBest, kSquareRoot };
 
 StatusOr<std::vector<double>> CommitOver(const std::vector<double>& horizons, Exploring exploring,

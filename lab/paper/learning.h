@@ -1,4 +1,5 @@
-// Worlds for the learners of lab/methods/learners.h: the results of crawls at the times of a plan.
+// Worlds for the learners of lab/methods/learners.h. They return the results of crawls at the times
+// of a plan.
 #ifndef FRESHET_LAB_PAPER_LEARNING_H_
 #define FRESHET_LAB_PAPER_LEARNING_H_
 
@@ -13,14 +14,15 @@
 namespace freshet {
 
 // Pages with known change rates, all crawled at 0. Whether a page changed in an interval depends
-// only on the interval's length, so there are no events but crawls. Thread-compatible.
+// only on the interval's length, so crawls are the only events. Thread-compatible.
 class LearningWorld {
  public:
   // `pages` outlives the world.
   LearningWorld(const RateColumns& pages, Random random);
 
-  // Crawls by the plan of `learner` for `length` > 0 and reports the results: polled pages at the
-  // plan's times, pages with complete signals through their signals. Errors: from the learner.
+  // Crawls by the plan of `learner` for `length` > 0, and reports the results. Polled pages are
+  // crawled at the plan's times, and pages with complete signals report their signals. Errors:
+  // those of the learner.
   [[nodiscard]] Status Crawl(Learner& learner, double length);
 
  private:

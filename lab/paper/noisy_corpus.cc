@@ -12,16 +12,18 @@
 namespace freshet {
 namespace {
 
-// With 100,000 pages 5,000 a step, 200 steps; with fewer pages the same share.
+// With 100,000 pages, there are 5,000 crawls a step, for 200 steps. With fewer pages, there are
+// proportionally fewer crawls.
 constexpr int kCorpusPages = 100'000;
 constexpr double kCorpusCrawlsPerPage = 0.05;
 constexpr double kCorpusHorizon = 200;
 constexpr double kCorruptions[] = {0, 0.1, 0.2};
 
-// Two readings of the paper's p, which it does not define: neither alone should decide the result.
+// Two possible meanings of p, which the paper does not define. The result should not depend on the
+// choice of one of them.
 enum class Corruption : uint8_t {
   kRedrawn,  // with probability p precision and recall are redrawn as for a noisy page
-  kShifted,  // both are off by uniform (-p, p), within their range
+  kShifted,  // both are shifted by uniform (-p, p), within their range
 };
 
 struct CorpusLine {
@@ -40,8 +42,8 @@ const std::vector<CorpusLine>& CorpusLines() {
   return kLines;
 }
 
-// Returns the pages as a policy sees them. Pages without signals stay unchanged. The drawn numbers
-// do not depend on p, so that a larger p affects the same pages and more.
+// Returns the pages as a policy sees them. Pages without signals stay unchanged. The random numbers
+// do not depend on p, so that a larger p affects the same pages and further ones.
 std::vector<PaperRates> ToldPages(std::vector<PaperRates> pages, Corruption corruption, double p,
                                   Random random) {
   for (PaperRates& page : pages) {
@@ -90,7 +92,7 @@ PaperPlan PlanCorpusFigure(const PaperOptions& options) {
     plan.result.series.push_back({.name = line.name});
     for (int repeat = 0; repeat < options.repeats; ++repeat) {
       const InstanceSeeds seeds = SeedsOf(options.seed, size, repeat);
-      // greedy ignores signals, so it is played once.
+      // greedy ignores signals, so it is played only once.
       if (line.policy == "greedy") {
         plan.parts.push_back(
             {.series = series, .repeat = repeat, .play = [=]() -> StatusOr<std::vector<double>> {

@@ -1,4 +1,4 @@
-// ncis-fig10 and -fig11: the errors of estimates of precision and recall.
+// ncis-fig10 and -fig11: the errors when precision and recall are estimated.
 #include <cmath>
 #include <utility>
 
@@ -17,7 +17,7 @@ constexpr int kQualityCrawls[] = {10, 30, 100, 300, 1000, 3000};
 
 enum class Quality : uint8_t { kPrecision, kRecall };
 
-// Observes a page by crawls at random times; the events in an interval depend only on its length.
+// Observes a page with crawls at random times. The events in an interval depend only on its length.
 Status WatchPage(const PaperRates& page, int crawls, Random& random, Observations& seen) {
   const PageRates rates = RatesFromPaper(page);
   while (seen.size() < static_cast<size_t>(crawls)) {
@@ -49,7 +49,7 @@ QualityErrors ErrorsOf(const PaperRates& page, const Observations& seen, Quality
           .mle = (precision ? mle.precision : mle.recall) - truth};
 }
 
-// The errors of one series; leaves a page without one of the estimates out of both.
+// The errors of one series. A page that lacks one of the two estimates is left out of both.
 struct QualityLine {
   const char* name;
   bool naive;

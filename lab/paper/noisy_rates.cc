@@ -23,7 +23,7 @@ struct RatesFigure {
   std::vector<std::string> policies;
 };
 
-// The optimum of an instance, its pages in order of their optimal rate.
+// The optimum of an instance. Its pages are in the order of their optimal rates.
 struct OptimumByRate {
   std::vector<double> rate;
   std::vector<size_t> page;
@@ -62,7 +62,7 @@ StatusOr<PaperPlan> PlanRates(const RatesFigure& figure, const PaperOptions& opt
   const int size = options.pages.empty() ? kRatesPages : options.pages.front();
   const double horizon = options.horizon > 0 ? options.horizon : kPaperHorizon;
   ASSIGN_OR_RETURN(const SyntheticWorld world, ParseSyntheticWorld(figure.world));
-  // All repeats share their pages and differ only in events.
+  // All repeats have the same pages and differ only in their events.
   const std::vector<PaperRates> pages =
       DrawPages(world, size, SeedsOf(options.seed, size, 0).pages);
   ASSIGN_OR_RETURN(OptimumByRate ranked, RankByRate(world, pages));

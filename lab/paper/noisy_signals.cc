@@ -14,7 +14,7 @@
 namespace freshet {
 namespace {
 
-// Names that replace those of policies in the lines of a figure.
+// Names that are shown instead of a policy's own in the lines of a figure.
 constexpr const char* kOptimum = "continuous optimum";
 constexpr const char* kPlainOptimum = "optimum without signals";
 
@@ -39,7 +39,7 @@ StatusOr<double> AccuracyOf(const AccuracyLine& line, int size, double horizon,
   return Simulate(world, pages, kPaperCrawlRate, horizon, seeds.events, *policy);
 }
 
-// Returns the approximate cost in seconds.
+// Returns the approximate time in seconds.
 double CostOf(const AccuracyLine& line, int pages, double horizon) {
   const double units = horizon / kPaperHorizon;
   if (line.policy == kOptimum || line.policy == kPlainOptimum) return 3e-5 * pages;
@@ -47,7 +47,7 @@ double CostOf(const AccuracyLine& line, int pages, double horizon) {
   return units * (0.1 + (line.world == "ncis-fig2" ? 3e-4 : 6e-4) * pages);
 }
 
-// Accuracy over the number of pages.
+// A figure that shows accuracy over the number of pages.
 struct AccuracyFigure {
   std::string title;
   std::vector<int> pages;
@@ -132,8 +132,8 @@ PaperExperiment Figure4() {
        .reference = 2});
 }
 
-// The page with noisy signals of figure 6: half of its changes are signalled, with as many false
-// signals as changes.
+// The page with noisy signals in figure 6. Half of its changes are signalled, and it has as many
+// false signals as changes.
 constexpr PaperRates kFigure6Page = {
     .importance = 1, .change_rate = 1, .recall = 0.5, .false_signal_rate = 1};
 
@@ -187,7 +187,7 @@ PaperExperiment Figure8() {
        .reference = 1});
 }
 
-// Figure 9: the crawl rate is kPaperCrawlRate, and half as much again in the middle third.
+// In figure 9, the crawl rate is kPaperCrawlRate, and half as much again in the middle third.
 constexpr double kRaisedCrawlRate = 150;
 constexpr int kFigure9Pages = 1000;
 constexpr double kFigure9Horizon = 400;

@@ -12,7 +12,7 @@ namespace freshet {
 // importance and change rate uniform on (0, 1), 1,000 units of time unless noted.
 [[nodiscard]] std::vector<PaperExperiment> NoisySignalsExperiments();
 
-// Parts of these experiments: figure 5; 10 and 11; 7 and 12 to 14.
+// The experiments of figure 5, of figures 10 and 11, and of figures 7 and 12 to 14.
 [[nodiscard]] PaperExperiment NoisyCorpusExperiment();
 [[nodiscard]] std::vector<PaperExperiment> NoisyQualityExperiments();
 [[nodiscard]] std::vector<PaperExperiment> NoisyRatesExperiments();

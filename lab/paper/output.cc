@@ -23,7 +23,7 @@ std::string PaperCell(const MeanAndError& value, const PaperResult& result, bool
   return result.repeats > 1 ? fmt::format("{} ±{:.5f}", mean, value.error) : mean;
 }
 
-// Returns one table, of values or of differences from the reference.
+// Returns one table: of the values, or of the differences from the reference.
 std::string PaperRows(const PaperResult& result, bool above) {
   std::string text = fmt::format("| {} |", result.x_name);
   std::string rule = "|--:|";
@@ -45,7 +45,7 @@ std::string PaperRows(const PaperResult& result, bool above) {
   return text;
 }
 
-// Returns the distance of each series from the diagonal, instead of all points.
+// Returns only the distance of each series from the diagonal, because there are too many points.
 std::string ScatterRows(const PaperResult& result) {
   std::string text = fmt::format(
       "| series | points | mean of x | mean of y | correlation | rms of y - x |\n"

@@ -12,7 +12,7 @@
 namespace freshet {
 namespace {
 
-// Values by series, x and repeat. Parts write disjoint values.
+// The values, by series, x and repeat. No two parts write the same value.
 using PaperValues = std::vector<std::vector<std::vector<double>>>;
 
 Status ValidatePaper(const PaperOptions& options, const PaperExperiment& experiment) {
@@ -47,7 +47,7 @@ Status ValidatePaper(const PaperOptions& options, const PaperExperiment& experim
 
 Status PlayParts(PaperPlan& plan, unsigned threads,
                  const std::function<void(const PaperProgress&)>& progress, PaperValues& values) {
-  // Starts with the most expensive part, so that none is left over at the end.
+  // Starts with the most expensive part, so that it does not run alone at the end.
   std::stable_sort(plan.parts.begin(), plan.parts.end(),
                    [](const PaperPart& a, const PaperPart& b) { return a.cost > b.cost; });
   double cost = 0;

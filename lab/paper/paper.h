@@ -1,4 +1,5 @@
-// Experiments of the papers: their options and results; plays them on all cores.
+// The options and results of the papers' experiments, and the function that plays them on all
+// cores.
 #ifndef FRESHET_LAB_PAPER_PAPER_H_
 #define FRESHET_LAB_PAPER_PAPER_H_
 
@@ -23,7 +24,7 @@ struct PaperOptions {
   unsigned threads = 0;    // 0 = as many as cores
 };
 
-// A point of a series: the repeats at one x. Value type, thread-compatible.
+// A point of a series: all repeats at one x. Value type, thread-compatible.
 struct PaperPoint {
   MeanAndError value;
   // The difference from the reference on the same instances and events; 0 for the reference.
@@ -50,14 +51,14 @@ struct PaperResult {
   int repeats = 1;                      // 1 = nothing is random
   std::vector<double> x;
   std::vector<PaperSeries> series;
-  std::optional<size_t> reference;  // index of the series with which the others are compared
+  std::optional<size_t> reference;  // index of the series that the others are compared with
 };
 
 // The progress of an experiment. Value type, thread-compatible.
 struct PaperProgress {
   size_t done = 0;  // parts
   size_t parts = 0;
-  double share = 0;  // estimated share of the work
+  double share = 0;  // estimated share of the work that is done
 };
 
 // Value type, thread-compatible.
@@ -67,9 +68,10 @@ struct PaperSummary {
 };
 [[nodiscard]] std::vector<PaperSummary> PaperExperiments();
 
-// Plays an experiment. Its result depends neither on the threads nor on the other sizes played.
-// Calls `progress` after each part, one thread at a time. InvalidArgument: options are out of range
-// or not used by the experiment; or, with a list of all names, the name is unknown.
+// Plays an experiment. The result at one size depends neither on the number of threads nor on the
+// other sizes. Calls `progress` after each part, on one thread at a time. InvalidArgument: an
+// option is out of range, the experiment does not use it, or the name is unknown; the message then
+// lists all names.
 [[nodiscard]] StatusOr<PaperResult> PlayPaper(
     const std::string& name, const PaperOptions& options,
     const std::function<void(const PaperProgress&)>& progress);

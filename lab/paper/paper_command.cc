@@ -31,7 +31,8 @@ void ListPaperExperiments() {
   }
 }
 
-// Returns the experiment with this name, or the panels of a figure, which add a letter to the name.
+// Returns the experiment with this name, or, if the name is that of a figure, the experiments of
+// its panels, whose names have one more letter.
 std::vector<std::string> PaperNames(const std::string& name) {
   std::vector<std::string> panels;
   for (const PaperSummary& one : PaperExperiments()) {

@@ -1,4 +1,4 @@
-// freshet-sim paper: the experiments of the papers, by name.
+// freshet-sim paper: runs the experiments of the papers by name.
 #ifndef FRESHET_LAB_PAPER_PAPER_COMMAND_H_
 #define FRESHET_LAB_PAPER_PAPER_COMMAND_H_
 

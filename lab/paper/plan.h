@@ -1,4 +1,4 @@
-// The plan of an experiment of the papers before it is played.
+// The parts of an experiment from the papers, before they are played.
 #ifndef FRESHET_LAB_PAPER_PLAN_H_
 #define FRESHET_LAB_PAPER_PLAN_H_
 
@@ -12,13 +12,15 @@
 
 namespace freshet {
 
-// A part for one thread: the values of one series in one repeat. Value type, thread-compatible.
+// A part that one thread plays: the values of one series in one repeat. Value type,
+// thread-compatible.
 struct PaperPart {
   size_t series = 0;
   int repeat = 0;
   size_t first_x = 0;
   double cost = 1;  // relative to the other parts
-  // Returns values at x number first_x, first_x + 1, ...; depends on nothing outside.
+  // Returns the values at the x with the numbers first_x, first_x + 1, ... The result depends on
+  // nothing else.
   std::function<StatusOr<std::vector<double>>()> play;
 };
 

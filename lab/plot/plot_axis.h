@@ -1,4 +1,4 @@
-// One axis of a plot: converts numbers to places, and chooses the round numbers to mark.
+// One axis of a plot. It converts numbers to positions, and chooses the round numbers to mark.
 #ifndef FRESHET_LAB_PLOT_PLOT_AXIS_H_
 #define FRESHET_LAB_PLOT_PLOT_AXIS_H_
 
@@ -9,10 +9,10 @@
 
 namespace freshet {
 
-// An axis. Covers nothing at first; `low` < `high` after Widen. Value type, thread-compatible.
+// An axis. At first it covers nothing; after Widen, `low` < `high`. Value type, thread-compatible.
 struct PlotAxis {
-  double from = 0;  // the place of `low`
-  double to = 1;    // the place of `high`
+  double from = 0;  // the position of `low`
+  double to = 1;    // the position of `high`
   bool logarithmic = false;
   double low = std::numeric_limits<double>::infinity();
   double high = -std::numeric_limits<double>::infinity();
@@ -21,7 +21,7 @@ struct PlotAxis {
     low = std::min(low, value);
     high = std::max(high, value);
   }
-  // Lengthens an axis that covers one number, or none, so that it can be drawn, and adds `share` of
+  // Lengthens an axis that covers one number or none, so that it can be drawn. Then adds `share` of
   // its length at both ends.
   void Widen(double share);
   [[nodiscard]] double At(double value) const {
@@ -30,9 +30,9 @@ struct PlotAxis {
   }
 };
 
-// Returns some five round numbers from `low` to `high`. For a logarithmic axis longer than a factor
-// of 5: 1, 2, 5 of each decade, beyond three decades only 1. Precondition: low < high, low > 0 if
-// logarithmic.
+// Returns about five round numbers from `low` to `high`. For a logarithmic axis that spans more
+// than a factor of 5, they are 1, 2 and 5 of each decade, or only 1 beyond three decades.
+// Precondition: low < high; low > 0 if logarithmic.
 [[nodiscard]] std::vector<double> AxisTicks(double low, double high, bool logarithmic);
 
 }  // namespace freshet

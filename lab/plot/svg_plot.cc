@@ -15,8 +15,8 @@ constexpr double kPlotRight = 540;
 constexpr double kPlotTop = 40;
 constexpr double kPlotBottom = 350;
 
-// The style of a series. Its colours suit the colour-blind (after Okabe and Ito); dashes and
-// markers work without colour.
+// The style of a series. Colour-blind people can distinguish its colours (after Okabe and Ito).
+// Dashes and markers work without colour.
 struct PlotStyle {
   const char* light;
   const char* dark;
@@ -49,13 +49,13 @@ std::string PlotColours(const char* ink, const char* back, const char* grid, boo
   return rules;
 }
 
-// Returns rules without variables, which only browsers know. Other programs also skip the last
-// rule, for dark mode. Paper is always light.
+// Returns rules without variables, because only browsers support those. Other programs also skip
+// the last rule, which is for dark mode. Printed pages are always light.
 std::string PlotStyleSheet(PlotForm form) {
   std::string rules =
       "svg{font:13px sans-serif}.title{font-size:15px;font-weight:bold}path{fill:none}"
       ".line{stroke-width:2}\n";
-  // Makes overlapping points visible.
+  // Makes overlapping points distinguishable.
   if (form == PlotForm::kScatter) rules += "path[class^=mark]{fill-opacity:.6}";
   if (form == PlotForm::kBars) rules += "path[class^=box]{fill-opacity:.3}";
   for (size_t i = 0; i < kPlotStyles.size(); ++i) {
@@ -102,7 +102,7 @@ PlotFrame FrameOf(const Plot& plot) {
   }
   frame.x.Widen(plot.form == PlotForm::kScatter ? 0.02 : 0);
   frame.y.Widen(0.03);
-  // Bars begin at the axis.
+  // Bars begin at 0.
   if (plot.form == PlotForm::kBars) frame.y.low = 0;
   return frame;
 }
@@ -124,14 +124,14 @@ std::string ErrorBar(double px, const PlotPoint& point, const PlotAxis& y) {
                      y.At(point.y + point.error), px - 3);
 }
 
-// Whether to mark points: with more than 50 the line is enough.
+// Whether points are marked. With more than 50 points, the line is enough.
 bool IsMarked(const PlotSeries& series, PlotForm form) {
   return form != PlotForm::kLines || series.points.size() <= 50;
 }
 
 double LegendRow(double place) { return kPlotTop + 10 + 22 * place; }
 
-// Draws line, bars and markers of one series, with its numbers as tooltips, and its line in the
+// Draws the line, bars and markers of one series, with its numbers as tooltips, and the line in the
 // legend.
 std::string DrawSeries(const PlotSeries& series, size_t style, double place,
                        const PlotFrame& frame) {
@@ -170,7 +170,7 @@ std::string DrawSeries(const PlotSeries& series, size_t style, double place,
   return path("box", boxes) + path("line line", line) + path("bar", bars) + marks;
 }
 
-// Draws marker and name in the legend of the series at `place`.
+// Draws the marker and the name in the legend of the series at `place`.
 std::string DrawLegend(const PlotSeries& series, size_t style, double place, PlotForm form) {
   const double row = LegendRow(place);
   std::string text;
@@ -215,7 +215,7 @@ std::string DrawAxes(const Plot& plot, const PlotFrame& frame) {
     }
   }
   note((kPlotLeft + kPlotRight) / 2, kPlotBottom + 40, "middle", plot.x_label);
-  // Moves further left beside long labels.
+  // The title of the axis is further left if the labels are long.
   text += fmt::format("<g transform=\"translate({} {}) rotate(-90)\">", widest > 5 ? 13 : 20,
                       (kPlotTop + kPlotBottom) / 2);
   note(0, 0, "middle", plot.y_label);

@@ -25,8 +25,8 @@ enum class PlotForm : uint8_t {
 // Value type, thread-compatible.
 struct PlotSeries {
   std::string name;
-  // In order of x. Points that are not finite are left out, except infinite bars, which exceed the
-  // top.
+  // In order of x. Points that are not finite are left out, except for infinite bars, which are
+  // drawn beyond the top.
   std::vector<PlotPoint> points;
 };
 

@@ -1,4 +1,4 @@
-// The subcommands of freshet-sim. Each lives in a file of its own (lab/sim/NAME_command.cc),
+// The subcommands of freshet-sim. Each has a separate file (lab/sim/NAME_command.cc), which
 // declares its flags on the application and sets the action that runs it.
 #ifndef FRESHET_LAB_SIM_COMMANDS_H_
 #define FRESHET_LAB_SIM_COMMANDS_H_
@@ -13,8 +13,8 @@
 
 namespace freshet {
 
-// Runs `body` on the file of that name, or on standard input for "-". NotFound: it cannot be
-// opened.
+// Runs `body` on the file with this name, or on standard input for "-". NotFound: the file cannot
+// be opened.
 [[nodiscard]] Status WithInput(const std::string& path,
                                const std::function<Status(std::istream&)>& body);
 

@@ -25,7 +25,7 @@ constexpr const char* kHindsight = "hindsight";
 
 using Clock = std::chrono::steady_clock;
 
-// A source with one seed, kept in memory from its first job to its last. Thread-safe.
+// A source with one seed. It is in memory only from its first job to its last. Thread-safe.
 class Source {
  public:
   Source(std::string name, std::string file, uint64_t seed)
@@ -68,7 +68,7 @@ class Source {
   std::shared_ptr<const Loaded> loaded_ FRESHET_GUARDED_BY(mutex_);
 };
 
-// One replay. Worlds have their own rates.
+// One replay. Worlds have given crawl rates.
 struct Job {
   Source* source = nullptr;
   size_t row = 0;
@@ -120,7 +120,7 @@ class Comparison {
       for (uint64_t seed = 1; seed <= options_.seeds; ++seed)
         seeds.push_back(AddSource(name, file, seed));
       for (const double recall : options_.recalls) {
-        // At these recalls the seed has no effect.
+        // With a recall of 0 or 1, the seed has no effect.
         const size_t count = recall == 0 || recall == 1 ? 1 : seeds.size();
         for (const double rate : options_.rates) {
           AddRow({seeds.begin(), seeds.begin() + static_cast<ptrdiff_t>(count)}, recall, rate);
@@ -240,7 +240,8 @@ class Comparison {
                        .seconds = seconds()};
   }
 
-  // Averages the outcomes, which are in order of row, policy and seed, into the rows.
+  // Averages the outcomes and puts the means into the rows. Outcomes are in the order of rows,
+  // policies and seeds.
   void Gather() {
     for (size_t i = 0; i < jobs_.size();) {
       ComparedRow& row = rows_[jobs_[i].row];
@@ -272,10 +273,11 @@ class Comparison {
   std::vector<std::unique_ptr<Source>> sources_;
   std::vector<ComparedRow> rows_;
   std::vector<Job> jobs_;
-  std::vector<Outcome> outcomes_;  // each written by its job's thread
+  std::vector<Outcome> outcomes_;  // the thread of a job writes its outcome
   Mutex mutex_;
   const Clock::time_point started_ = Clock::now();
-  size_t done_ FRESHET_GUARDED_BY(mutex_) = 0;    // includes known ones
+  size_t done_ FRESHET_GUARDED_BY(mutex_) = 0;    // jobs that are done, including those with known
+                                                  // results
   size_t played_ FRESHET_GUARDED_BY(mutex_) = 0;  // jobs whose result was not known
   Status failed_;  // the first failure, which ends all jobs; guarded by the mutex while threads run
   ResultFile results_ FRESHET_GUARDED_BY(mutex_);

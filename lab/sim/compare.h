@@ -1,5 +1,5 @@
-// Plays many replays on all cores: every source at every rate and recall under every policy, for
-// one table.
+// Plays many replays on all cores, for one table: every source at every rate and recall, under
+// every policy.
 #ifndef FRESHET_LAB_SIM_COMPARE_H_
 #define FRESHET_LAB_SIM_COMPARE_H_
 
@@ -20,10 +20,10 @@ struct CompareOptions {
   std::vector<std::pair<std::string, std::string>> histories;  // name, file
   std::vector<std::string> worlds;
   std::vector<std::string> policies;
-  std::string subject = "default";  // one of the policies; compared with the others
+  std::string subject = "default";  // the policy that is compared with the others
   std::vector<double> rates;        // for histories, crawls a day per 1,000 pages
   std::vector<double> recalls;      // for histories
-  // seeds 1 .. `seeds`; in a history they choose the dropped signals
+  // The seeds are 1 .. `seeds`. In a history, a seed determines which signals are dropped.
   uint64_t seeds = 1;
   double epoch_days = 10;
   double warm_up_crawls_per_page = 20;
@@ -37,35 +37,35 @@ struct ComparedPolicy {
   std::string policy;
   MeanAndError weighted_staleness;
   MeanAndError staleness;
-  // From the end of the warm-up on; NaN for histories, or if the span ends before.
+  // Staleness after the warm-up; NaN for histories, or if the replay ends before.
   MeanAndError settled_weighted_staleness;
   double crawls = 0;
   double seconds = 0;
 };
 
-// One line of the table: a source at one rate and recall. Value type, thread-compatible.
+// One line of the table: a source at one rate and one recall. Value type, thread-compatible.
 struct ComparedRow {
   std::string source;
   bool is_world = false;
   double recall = 1;
   double crawls_per_day_per_1000 = 0;
   double crawls_per_day = 0;
-  // in the order of the options, without those not played here
+  // In the order of the options, without policies that were not played here.
   std::vector<ComparedPolicy> policies;
 
   // Returns the policy; nullptr = it was not played here.
   [[nodiscard]] const ComparedPolicy* Find(const std::string& policy) const;
-  // Returns the simple rule (IsSimpleRule) with the lowest weighted staleness, of equal ones the
-  // first, except `subject`; nullptr = none was played.
+  // Returns the simple rule (IsSimpleRule) with the lowest weighted staleness, except `subject`;
+  // nullptr = none was played. If several rules have the same staleness, returns the first.
   [[nodiscard]] const ComparedPolicy* BestRule(const std::string& subject) const;
-  // Return the subject's weighted staleness relative to the best rule's, and to hindsight's:
-  // settled for worlds, whole for histories. NaN if either is missing.
+  // Return the subject's weighted staleness divided by that of the best rule, or of hindsight.
+  // Worlds use the settled staleness, histories the whole. NaN if a number is missing.
   [[nodiscard]] double AgainstBest(const std::string& subject) const;
   [[nodiscard]] double AgainstHindsight(const std::string& subject) const;
 };
 
-// The name, among the policies, of the bound that no policy can beat (FreshnessBound) and that
-// cannot be replayed.
+// The name of the bound (FreshnessBound) among the policies. No policy can beat it, and it cannot
+// be replayed.
 inline constexpr const char* kBound = "bound";
 
 // Whether the policy exists outside this project: uniform, importance, pings_first, nutch_adaptive,
@@ -73,8 +73,9 @@ inline constexpr const char* kBound = "bound";
 [[nodiscard]] bool IsSimpleRule(const std::string& policy);
 
 // Plays all replays. Rows are in the order of the options: histories (by recall, then rate), then
-// worlds; threads do not change the result. Calls `progress` with a line for each replay, one at a
-// time. InvalidArgument for options out of range and unknown names; errors of files.
+// worlds. The number of threads does not change the result. Calls `progress` with a line for each
+// replay, on one thread at a time. InvalidArgument: an option is out of range, or a name is
+// unknown. Errors of files are returned, too.
 [[nodiscard]] StatusOr<std::vector<ComparedRow>> Compare(
     const CompareOptions& options, const std::function<void(const std::string& line)>& progress);
 

@@ -1,4 +1,4 @@
-// freshet-sim compare: every policy on every history and world, in one table.
+// freshet-sim compare: plays every policy on every history and world, and prints one table.
 #include <iostream>
 #include <memory>
 #include <string>
@@ -18,9 +18,9 @@ struct CompareFlags {
   CompareOptions options;
   std::vector<std::string> histories;
   std::string format = "markdown";
-  std::string rows;  // a table to read instead of replays
+  std::string rows;  // a table to read, so that nothing is played
   std::string plot;  // file to write
-  // draws the crawl rates for this freshness, in percent; 0 = draws staleness over rates
+  // Draws the crawl rates that reach this freshness, in percent; 0 = draws staleness over rates.
   double fresh = 0;
   std::string docs;   // page to update
   std::string block;  // block of `docs` for the table
@@ -40,7 +40,7 @@ Status ParseHistories(const CompareFlags& flags, CompareOptions* options) {
   return {};
 }
 
-// Reads the rows of a file, and the policies that they name.
+// Reads the rows from a file, and adds the policies that they name to the options.
 StatusOr<std::vector<ComparedRow>> ReadRows(const std::string& file, CompareOptions* options) {
   std::vector<ComparedRow> rows;
   RETURN_IF_ERROR(WithInput(file, [&](std::istream& input) -> Status {

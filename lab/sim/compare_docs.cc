@@ -13,7 +13,7 @@
 namespace freshet {
 namespace {
 
-// Reads a number of the table. NaN: the policy did not settle, or the number was not recorded.
+// Reads a number from the table. NaN = the policy did not settle, or the number was not recorded.
 StatusOr<double> RecordedNumber(const TsvReader& table, size_t column) {
   if (table.Text(column) == "nan") return std::numeric_limits<double>::quiet_NaN();
   return table.NonNegative(column);
@@ -26,7 +26,7 @@ StatusOr<MeanAndError> RecordedMean(const TsvReader& table, size_t column) {
   return value;
 }
 
-// The columns of TSV tables, in the order of this enum whatever the order in the file.
+// The columns of TSV tables. They can have any order in the file.
 enum Column : size_t {
   kSource,
   kKind,
@@ -125,7 +125,7 @@ Status ReplaceBlockOfFile(const std::string& path, const std::string& name,
   page << in.rdbuf();
   in.close();
   ASSIGN_OR_RETURN(const std::string replaced, ReplaceBlock(page.str(), name, text));
-  // Replaces the file in one step: a full disk must not destroy the page.
+  // Replaces the file atomically, so that a full disk does not destroy the page.
   std::error_code error;
   const std::filesystem::path target = std::filesystem::canonical(path, error);
   const std::string beside = target.string() + ".new";

@@ -1,5 +1,5 @@
-// Keeps documentation equal to its results: reads the rows of a comparison from a file, and writes
-// the tables of a page.
+// Keeps the documentation in agreement with the results: reads the rows of a comparison from a
+// file, and writes the tables of a page.
 #ifndef FRESHET_LAB_SIM_COMPARE_DOCS_H_
 #define FRESHET_LAB_SIM_COMPARE_DOCS_H_
 
@@ -18,7 +18,8 @@ struct RecordedComparison {
   std::vector<std::string> policies;  // in the order of their first rows
 };
 
-// Reads rows that FormatTable has printed as TSV. InvalidArgument: other text, or no rows.
+// Reads rows that FormatTable printed as TSV. InvalidArgument: the text is not such a table, or has
+// no rows.
 [[nodiscard]] StatusOr<RecordedComparison> ReadComparison(std::istream& input);
 
 // Returns `page` with `text` in place of all text between the lines

@@ -21,8 +21,8 @@ std::string PlotName(const ComparedRow& row) {
   return name;
 }
 
-// Returns the x at which a falling line through the points reaches `y`. The points are positive and
-// in order of x. nullopt = the line does not reach `y`.
+// Returns the x at which a falling line through the points has the value `y`; nullopt = nowhere.
+// The points are positive and in the order of x.
 std::optional<double> Crossing(const std::vector<PlotPoint>& points, double y) {
   for (size_t i = 1; i < points.size(); ++i) {
     const PlotPoint& left = points[i - 1];

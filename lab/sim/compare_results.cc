@@ -37,7 +37,7 @@ bool ParseRow(std::string_view line, ReplayKey* key, ReplayScore* score) {
          Parse(fields[11], &score->crawls) && Parse(fields[12], &score->seconds);
 }
 
-// Formats a row with numbers that read back exactly.
+// Formats a row. Its numbers have enough digits to be read back exactly.
 std::string RowOf(const ReplayKey& key, const ReplayScore& score) {
   return fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{:.3f}\n", key.source,
                      key.content, key.policy, key.crawls_per_day, key.recall, key.seed,

@@ -1,4 +1,4 @@
-// Results of single replays, and a file of them, so that none is computed twice.
+// The results of single replays, and a file that stores them, so that none is computed twice.
 #ifndef FRESHET_LAB_SIM_COMPARE_RESULTS_H_
 #define FRESHET_LAB_SIM_COMPARE_RESULTS_H_
 
@@ -41,13 +41,13 @@ struct ReplayScore {
 // Returns a hash of everything that a replay of the world reads.
 [[nodiscard]] uint64_t ContentOf(const World& world);
 
-// A text file of tab-separated rows under a header line, in the order of their addition. If rows
-// have equal keys the last one counts. Owner thread only.
+// A text file of tab-separated rows under a header line, in the order in which they were added. If
+// several rows have the same key, the last one counts. Owner thread only.
 class ResultFile {
  public:
-  // Reads the file, and drops an incomplete last line; creates the file if missing. Ignores rows of
-  // the policies in `again`. Empty path = only in memory. InvalidArgument, naming the line: a row
-  // does not parse.
+  // Reads the file, and drops an incomplete last line; creates the file if there is none. Rows of
+  // the policies in `again` are ignored. With an empty path, the rows are only in memory.
+  // InvalidArgument: a row is invalid; the message names its line.
   [[nodiscard]] static StatusOr<ResultFile> Open(const std::string& path,
                                                  const std::vector<std::string>& again);
 

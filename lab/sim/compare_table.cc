@@ -10,7 +10,7 @@
 namespace freshet {
 namespace {
 
-// Formats a ratio as a gain or loss in percent.
+// Formats a ratio as a gain or a loss in percent.
 std::string PercentText(double ratio) {
   return std::isnan(ratio) ? "" : fmt::format("{:+.1f}%", 100 * (ratio - 1));
 }
@@ -55,7 +55,7 @@ std::string Markdown(const std::vector<ComparedRow>& rows, const CompareOptions&
   }
   text += " against the best | against hindsight |\n" + rule + "---|---|\n";
   for (const ComparedRow& row : rows) {
-    // In a world each page has its own recall.
+    // In a world, each page has a different recall.
     text += fmt::format("| {} | {} | {:.4g} |", row.source,
                         row.is_world ? "" : fmt::format("{:.4g}", row.recall),
                         row.crawls_per_day_per_1000);

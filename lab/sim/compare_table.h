@@ -13,24 +13,24 @@ namespace freshet {
 
 enum class TableFormat : uint8_t { kMarkdown, kTsv, kJson };
 
-// Parses markdown, tsv or json; InvalidArgument for any other text.
+// Parses markdown, tsv or json. InvalidArgument: the text is something else.
 [[nodiscard]] StatusOr<TableFormat> ParseTableFormat(const std::string& name);
 
-// Summary of the ratios in some rows. Value type, thread-compatible.
+// A summary of the ratios in some rows. Value type, thread-compatible.
 struct RatioSummary {
   size_t rows = 0;  // rows with a ratio; without rows the numbers mean nothing
   double geometric_mean = 1;
   double worst = 0;
   std::string worst_row;
 };
-// Which ratio to summarise: against the best simple rule, or against hindsight.
+// The ratio to summarise: relative to the best simple rule, or to hindsight.
 enum class RatioKind : uint8_t { kBest, kHindsight };
 [[nodiscard]] RatioSummary Summarise(const std::vector<ComparedRow>& rows, bool worlds,
                                      RatioKind kind, const std::string& subject);
 
-// Markdown: one line a row, with each policy's weighted staleness, and its standard error for
-// several seeds. The best simple rule is in italics, the subject in bold; summaries follow. TSV:
-// one line per row and policy. JSON: all figures.
+// Markdown: each row is one line with the weighted staleness of each policy, and its standard error
+// if there are several seeds. The best simple rule is in italics, the subject in bold; summaries
+// follow. TSV: one line per row and policy. JSON: all figures.
 [[nodiscard]] std::string FormatTable(const std::vector<ComparedRow>& rows,
                                       const CompareOptions& options, TableFormat format);
 

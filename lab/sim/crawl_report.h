@@ -1,4 +1,4 @@
-// The lease and report of simulated crawls, the same in every simulation.
+// The lease and the report of simulated crawls, which are the same in every simulation.
 #ifndef FRESHET_LAB_SIM_CRAWL_REPORT_H_
 #define FRESHET_LAB_SIM_CRAWL_REPORT_H_
 
@@ -9,7 +9,7 @@
 
 namespace freshet {
 
-// The lease of pages that are crawled at the instant of their assignment.
+// The length of the lease of a page, which is crawled at the instant of its assignment.
 inline constexpr Duration kSimulatedLease = Duration::Hours(1);
 
 // Reports the crawl of a page that the shard has leased. Precondition: the lease is open.

@@ -1,4 +1,4 @@
-// freshet-sim estimate: change rates and signal weights of every page of a table.
+// freshet-sim estimate: estimates change rates and signal weights of every page of a table.
 #include <algorithm>
 #include <cmath>
 #include <iostream>
@@ -38,8 +38,8 @@ struct EstimateRow {
   EstimateStatus status = EstimateStatus::kNoObservations;
 };
 
-// Makes the row of a method that ignores signals: all changes are unsignalled, signals weigh
-// nothing.
+// Makes the row of a method that ignores signals: all changes count as unsignalled, and signals
+// have weight 0.
 EstimateRow WithoutSignals(const Observations& observations, const RateEstimate& estimate,
                            RateInterval interval) {
   return {estimate.change_rate, estimate.change_rate, SourceValues(observations.sources(), 0.0),
@@ -81,7 +81,7 @@ EstimateRow LowerBoundRow(const Observations& observations, const EstimateFlags&
                         LowerBoundInterval(observations, flags.delta));
 }
 
-// The additional columns of a method.
+// The additional columns that a method prints.
 enum class MoreColumns : uint8_t { kNone, kQuality, kBurnIn };
 
 struct Method {
@@ -102,8 +102,8 @@ constexpr Method kMethods[] = {
 
 constexpr const char* kDefaultMethod = "default";
 
-// Parses "tau:n:z" joined by commas; n is one count a source, joined by slashes. An empty cell
-// means that the page was not crawled twice.
+// Parses "tau:n:z" entries separated by commas. n has one count for each source, separated by
+// slashes. An empty cell means that the page was not crawled twice.
 StatusOr<Observations> ParseObservations(std::string_view text) {
   std::optional<Observations> observations;
   std::vector<double> counts;
@@ -129,7 +129,7 @@ StatusOr<Observations> ParseObservations(std::string_view text) {
   return observations ? *std::move(observations) : Observations(1);
 }
 
-// Formats a number; NaN without a sign.
+// Formats a number. NaN has no sign.
 std::string Number(double value) {
   return std::isnan(value) ? "nan" : fmt::format("{:.17g}", value);
 }
@@ -205,8 +205,8 @@ const char* FurtherNames(MoreColumns more) {
 constexpr const char* kColumns =
     "id\tchange_rate\tunsignalled_rate\tsignal_weight\tlow\thigh\tstatus";
 
-// Prints rates for the near future as the service would use them now, times in days. `pooled` rows
-// are based on their own crawls and the site, `prior` rows only on the site.
+// Prints the rates that the service would use now for the near future, with times in days. `pooled`
+// rows are based on the page's crawls and on the site, `prior` rows only on the site.
 Status PrintSiteEstimates(std::istream& input) {
   ASSIGN_OR_RETURN(TsvReader table, TsvReader::Open(input, {"id", "observations"}));
   std::vector<SitePage> pages;

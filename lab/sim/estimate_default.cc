@@ -12,10 +12,10 @@ namespace freshet {
 namespace {
 
 constexpr double kDaySeconds = 86400;
-// Rates, trust and hazard depend on one another: they settle in a few epochs.
+// Rates, trust and hazard depend on one another. They settle within a few epochs.
 constexpr int kEpochs = 4;
 constexpr const char* kHost = "site.invalid";
-// Late enough for the longest history to start after the epoch of Instant.
+// Late enough that the longest history starts after the Unix epoch.
 constexpr Instant kNow = Instant::FromUnixSeconds(int64_t{40'000} * 365 * 86'400);
 
 PageKey KeyOf(size_t index) { return {"DEFAULT", fmt::format("https://{}/{}", kHost, index)}; }
@@ -43,7 +43,7 @@ Status Check(const SitePage& page) {
   return absl::OkStatus();
 }
 
-// Plays one interval: its signals, then the crawl that ended it.
+// Plays one interval: its signals, then the crawl that ended the interval.
 void PlayInterval(const SitePage& page, const PageKey& key, size_t i, Instant start, Instant end,
                   MemoryShard& shard) {
   const Observations& seen = page.observations;

@@ -1,5 +1,6 @@
-// freshet-sim estimate --method default: freshetd's estimator in its default configuration. Learns
-// from all rows as pages of one site, so it needs the whole table before the first answer.
+// freshet-sim estimate --method default: freshetd's estimator in its default configuration. It
+// treats all rows as pages of one site and learns from all of them, so it reads the whole table
+// before the first answer.
 #ifndef FRESHET_LAB_SIM_ESTIMATE_DEFAULT_H_
 #define FRESHET_LAB_SIM_ESTIMATE_DEFAULT_H_
 
@@ -20,9 +21,9 @@ struct SitePage {
 };
 
 // Plays the observations of every page to a shard in memory, and repeats the estimate until the
-// models settle. Each page's last observation ends now, with signals spread evenly over their
-// interval. Returns estimates in the order of the pages, rates per day. InvalidArgument, naming the
-// page: more than limits::kMaxSources sources, or fractions of a signal.
+// models settle. The last observation of each page ends now, and signals are spread evenly over
+// their interval. Returns estimates in the order of the pages, with rates per day. InvalidArgument,
+// naming the page: it has more than limits::kMaxSources sources, or fractions of a signal.
 [[nodiscard]] StatusOr<std::vector<PageEstimate>> EstimateSite(const std::vector<SitePage>& pages);
 
 }  // namespace freshet

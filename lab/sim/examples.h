@@ -8,7 +8,7 @@
 
 namespace freshet {
 
-// Examples of every command. Each line runs as it is written, after the lines before it.
+// Examples of every command. Each line can be run as written, after the lines before it.
 [[nodiscard]] std::span<const CommandExample> SimExamples();
 
 }  // namespace freshet

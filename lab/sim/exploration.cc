@@ -20,7 +20,7 @@ Status ValidateExploration(const PlanPages& pages, const ExplorationOptions& opt
                            options.horizon, pages.size());
   }
   if (options.repeats < 2) return WrongFlag("--repeats", options.repeats, "a whole number above 1");
-  // The lengths are a geometric series of ratio root 2.
+  // The lengths of exploration are a geometric series with the ratio root 2.
   if (crawls * options.repeats * 3.5 > 2e9) {
     return InvalidArgument(
         "--horizon: '{}' needs more than 2e9 random crawls: give a shorter one, or fewer --repeats",
@@ -29,7 +29,7 @@ Status ValidateExploration(const PlanPages& pages, const ExplorationOptions& opt
   return {};
 }
 
-// Draws the moment estimates after `crawls` of each page at equal intervals.
+// Draws the moment estimates after `crawls` crawls of each page at equal intervals.
 std::vector<double> DrawEstimates(const PlanPages& pages, int64_t crawls, double interval,
                                   RateBounds bounds, Random& random) {
   std::vector<double> estimates;
@@ -39,7 +39,7 @@ std::vector<double> DrawEstimates(const PlanPages& pages, int64_t crawls, double
     int64_t seen = 0;
     for (int64_t crawl = 0; crawl < crawls; ++crawl) seen += random.Uniform() < unchanged ? 1 : 0;
     const double share = static_cast<double>(seen) / static_cast<double>(crawls);
-    // With no unchanged interval the root is infinite, so the upper bound counts.
+    // If no interval is unchanged, the root is infinite, so the upper bound is used.
     estimates.push_back(std::clamp(-std::log(share) / interval, bounds.min, bounds.max));
   }
   return estimates;

@@ -1,6 +1,6 @@
-// Finds the best time to explore before committing to a plan, the question of "Learning to Crawl"
-// (Upadhyay et al., AAAI 2020). With a good choice, the regret of its explore_commit is of the
-// order of the root of the horizon.
+// Finds the best time to explore before committing to a plan. This is the question of "Learning to
+// Crawl" (Upadhyay et al., AAAI 2020). With a good choice, the regret of the paper's explore_commit
+// is of the order of the root of the horizon.
 #ifndef FRESHET_LAB_SIM_EXPLORATION_H_
 #define FRESHET_LAB_SIM_EXPLORATION_H_
 
@@ -16,13 +16,13 @@ namespace freshet {
 // Times are in the unit of the pages' rates. Value type, thread-compatible.
 struct ExplorationOptions {
   double crawl_rate = 0;
-  double horizon = 0;           // exploration included
+  double horizon = 0;           // includes exploration
   RateBounds bounds{1e-9, 25};  // same as in LearnerOptions
   int repeats = 20;
   uint64_t seed = 1;
 };
 
-// The result of one length of exploration. Value type, thread-compatible.
+// The result for one length of exploration. Value type, thread-compatible.
 struct ExplorationPoint {
   double time = 0;
   double accuracy = 0;  // share of requests served fresh over the whole horizon

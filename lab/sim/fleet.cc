@@ -24,18 +24,18 @@ namespace freshet {
 namespace {
 
 constexpr double kDay = 86400;
-// The price is smoothed over kPriceRounds; after kDemandRounds a node samples the demand of its
-// pages again.
+// The price is smoothed over kPriceRounds. A node samples the demand of its pages again after
+// kDemandRounds.
 constexpr int64_t kPriceRounds = 8;
 constexpr uint64_t kDemandRounds = 36;
 constexpr size_t kSampledPages = 48;
-// Rounds from the loss of a leader to the next one.
+// The number of rounds from the loss of a leader to the next leader.
 constexpr int64_t kElectionRounds = 3;
 // Workers accept every page.
 constexpr uint64_t kPlentyOfCredit = 1'000'000;
 
-// Counts crawls beyond what a rate allows in any window: with t_i the instant of the i-th crawl,
-// the largest (j - i + 1) - R (t_j - t_i).
+// Counts by how many the crawls exceed what a rate allows in any window. If t_i is the instant of
+// the i-th crawl, this is the largest (j - i + 1) - R (t_j - t_i).
 class ExcessMeter {
  public:
   explicit ExcessMeter(Rate rate) : rate_(rate.per_second()) {}
@@ -71,11 +71,11 @@ struct Node {
   Duration off;  // error of its clock
   std::vector<size_t> partitions;
   bool connected = true;
-  uint64_t wakes = 0;  // number of the last wake, the only valid one
+  uint64_t wakes = 0;  // number of the last wake; earlier ones are ignored
   uint64_t reports = 0;
   uint64_t crawls = 0;  // since the last report
   Instant reported;
-  std::optional<PriceDemand> demand;  // at the price in the next field
+  std::optional<PriceDemand> demand;  // demand at the price in the next field
   double demand_price = 0;
   uint64_t demand_report = 0;
 };
@@ -100,7 +100,7 @@ using What = std::variant<ReportDue, RoundDue, WakeDue, RateReport, RateGrant, N
 
 struct Due {
   Instant at;
-  uint64_t number;  // of events at the same time the lowest number goes first
+  uint64_t number;  // breaks ties in time; the lowest number is first
   What what;
   bool operator>(const Due& other) const {
     return at != other.at ? at > other.at : number > other.number;
@@ -151,7 +151,7 @@ class FleetRun {
         static_cast<double>(largest * options_.nodes) / static_cast<double>(options_.world.pages);
     Happen(LeaderElected{});
     Schedule(rate_options_.round, RoundDue{});
-    // Draws an instant between the first tenth and the last.
+    // Draws an instant that is neither in the first tenth nor in the last.
     const auto some_time = [this] {
       return Duration::FromSeconds(options_.days * kDay * random_.Uniform(0.1, 0.9));
     };
@@ -224,7 +224,8 @@ class FleetRun {
     Send(report);
   }
 
-  // Returns the demand: a sample of pages from time to time, in between moved along its slope.
+  // Returns the demand. From time to time, it is computed from a sample of pages; in between, it
+  // moves along its slope.
   std::optional<PriceDemand> DemandOf(Node& node) {
     const double price = node.meter.price();
     if (node.demand_report == 0 || node.reports >= node.demand_report + kDemandRounds) {
@@ -246,7 +247,7 @@ class FleetRun {
     Obey(index);
   }
 
-  // Makes the node's pacer follow the node's present grant.
+  // Makes the node's pacer follow the node's current grant.
   void Obey(size_t index) {
     Node& node = *nodes_[index];
     const Rate rate = node.holder.rate(node.Clock(now_));
@@ -352,7 +353,7 @@ class FleetRun {
     result_->least_nodes = std::min(result_->least_nodes, there);
   }
 
-  // Cuts a node off: it keeps its grant, and its pages until other nodes have them.
+  // Cuts a node off. It keeps its grant, and it keeps its pages until other nodes have them.
   void Happen(const NodeDies&) {
     std::vector<size_t> there;
     for (size_t i = 0; i < nodes_.size(); ++i) {
@@ -491,7 +492,7 @@ FleetRateOptions RateOptionsOf(const FleetOptions& options) {
   rate.clock_bound = scaled(served.clock_bound);
   rate.silence = scaled(served.silence);
   rate.gain = options.gain;
-  // Depends not on rounds but on how long pages wait for a crawl.
+  // The memory does not depend on rounds, but on how long pages wait for a crawl.
   rate.memory = std::max(rate.round, Duration::FromSeconds(kDay / options.crawls_per_page_per_day));
   return rate;
 }

@@ -1,4 +1,5 @@
-// A fleet of nodes that share one crawl rate (core/fleet), against one index over all its pages.
+// Simulates a fleet of nodes that share one crawl rate (core/fleet), and compares it with one index
+// over all its pages.
 #ifndef FRESHET_LAB_SIM_FLEET_H_
 #define FRESHET_LAB_SIM_FLEET_H_
 
@@ -14,8 +15,9 @@
 
 namespace freshet {
 
-// A round, a second in a server, is ten minutes here, so that weeks can be played. Options in
-// rounds are those of a server. Value type, thread-compatible.
+// The options of a simulation. A round lasts a second in a server, but ten minutes here, so that
+// weeks can be played. Options that are counted in rounds have the same values as in a server.
+// Value type, thread-compatible.
 struct FleetOptions {
   FleetWorldOptions world;
   size_t nodes = 10;
@@ -23,22 +25,22 @@ struct FleetOptions {
   std::string policy = "default";
   double crawls_per_page_per_day = 0.5;
   double days = 10;
-  bool learn = false;  // change rates must be learned; false = are known
+  bool learn = false;  // change rates must be learned; false = they are known
   double epoch_days = 2;
   double round_seconds = 600;
   double gain = FleetRateOptions().gain;
-  bool by_pages = false;  // nodes report no price: R is split by the number of pages
-  // The probability that a message between nodes and leader is lost, and that it is late by up to
-  // its lifetime.
+  bool by_pages = false;  // nodes report no price, and R is split by the number of pages
+  // The probability that a message between nodes and leader is lost. Also the probability that it
+  // is late, by at most its lifetime.
   double loss = 0.02;
   double late = 0.01;
   size_t deaths = 0;          // nodes that are cut off, at random times
   size_t joins = 0;           // nodes that join, at random times
-  size_t leader_changes = 0;  // each loses the knowledge of the old leader
+  size_t leader_changes = 0;  // with each, what the old leader knew is lost
   uint64_t seed = 1;
 };
 
-// FleetRateOptions as in a server, in rounds of `round_seconds`.
+// Returns FleetRateOptions as in a server, for rounds of `round_seconds`.
 [[nodiscard]] FleetRateOptions RateOptionsOf(const FleetOptions& options);
 
 // The result of a simulation. Value type, thread-compatible.
@@ -50,18 +52,19 @@ struct FleetResult {
   double fleet = 0;      // weighted freshness
   uint64_t one_index_crawls = 0;
   uint64_t fleet_crawls = 0;
-  // Pages of the largest node at the beginning, relative to the mean.
+  // The number of pages of the largest node at the beginning, relative to the mean.
   double largest_node = 0;
-  // The relative distance of nodes' prices from the common one, from the second tenth of the time
-  // on: the mean over all rounds, weighted by rates, and the largest of any node and round.
+  // The relative differences between the nodes' prices and the common price, after the first tenth
+  // of the time. The mean is over all rounds, weighted by rates; the maximum is over all nodes and
+  // rounds.
   double mean_price_gap = 0;
   double largest_price_gap = 0;
-  double used_rate = 0;  // mean sum of grants over R, from the second tenth on
+  double used_rate = 0;  // mean sum of grants divided by R, after the first tenth
   // The largest sum of grants at any instant, relative to R.
   double largest_sum_of_grants = 0;
-  // The most crawls in any window beyond R x length.
+  // The maximum number of crawls in any window in excess of R times its length.
   double largest_excess = 0;
-  size_t most_nodes = 0;  // most nodes at a time
+  size_t most_nodes = 0;  // maximum number of nodes at a time
   size_t least_nodes = 0;
 
   // The fleet's relative loss of freshness.

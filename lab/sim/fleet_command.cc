@@ -1,4 +1,5 @@
-// freshet-sim fleet: one crawl rate over many nodes, against one index over all pages.
+// freshet-sim fleet: simulates one crawl rate over many nodes, and compares it with one index over
+// all pages.
 #include <iostream>
 #include <memory>
 

@@ -1,5 +1,5 @@
-// The pages of a fleet in shards, one for each partition, like in the server, in virtual time. A
-// single index over all pages is a fleet of one partition.
+// The pages of a fleet in virtual time, in one shard for each partition, as in the server. A single
+// index over all pages is a fleet of one partition.
 #ifndef FRESHET_LAB_SIM_FLEET_SHARDS_H_
 #define FRESHET_LAB_SIM_FLEET_SHARDS_H_
 
@@ -25,27 +25,27 @@ struct FleetShardsOptions {
   uint64_t seed = 1;  // seed of the events
 };
 
-// Shards in virtual time. A page's partition is its slot modulo their number; epochs learn from the
-// sums of all. Instants do not step back. Owner thread only.
+// Shards in virtual time. The partition of a page is its slot modulo the number of partitions.
+// Epochs learn from the sums over all shards. Instants do not step back. Owner thread only.
 class FleetShards {
  public:
-  // Adds all pages, as fresh, at Begin(). `world` outlives the shards.
+  // Adds all pages at Begin(), as fresh pages. `world` outlives the shards.
   FleetShards(const FleetWorld& world, const FleetShardsOptions& options);
 
   [[nodiscard]] static Instant Begin() { return Instant::FromUnixSeconds(1'700'000'000); }
 
   // Plays all events up to `now`: changes, signals, epochs.
   void RunTo(Instant now);
-  // Crosses due age edges of a partition; call it about once a round.
+  // Handles the due age edges of a partition. Should be called about once a round.
   void RunTimers(size_t partition, Instant now) { shards_[partition]->RunTimers(now); }
   // Returns the value of the partition's best page; 0 = none is eligible.
   [[nodiscard]] double Best(size_t partition, Instant now);
-  // Crawls the best page; false = none is eligible.
+  // Crawls the best page. Returns false if none is eligible.
   bool Crawl(size_t partition, Instant now);
 
   [[nodiscard]] size_t partitions() const { return shards_.size(); }
   [[nodiscard]] size_t PagesOf(size_t partition) const { return pages_of_[partition].size(); }
-  // Appends up to `most` pages of the partition, evenly drawn, with their believed rates.
+  // Appends up to `most` pages of the partition, evenly drawn, with their estimated rates.
   void Sample(size_t partition, size_t most, std::vector<PricedPage>* sample) const;
 
   [[nodiscard]] double Freshness(Instant now) const;

@@ -18,7 +18,8 @@ constexpr double kPageSpread = 0.8;
 constexpr double kMedianChangesPerDay = 0.3;
 constexpr double kSignallingHosts = 0.5;
 
-// Returns the number of pages of each host: at least one, the rest by k^-skew.
+// Returns the number of pages of each host. Each host has one page; the rest are distributed in
+// proportion to k^-skew.
 std::vector<size_t> SizesOf(const FleetWorldOptions& options) {
   std::vector<double> share;
   double sum = 0;
@@ -55,7 +56,7 @@ FleetWorld::FleetWorld(const FleetWorldOptions& options) {
       Page page;
       page.host = host;
       page.importance = importance * LogNormal(random, kPageSpread);
-      // Crawls could not follow more than one change every ten minutes.
+      // Crawls could not follow changes that come more often than every ten minutes.
       page.change_rate = std::min(changes * LogNormal(random, kPageSpread), 1.0 / 600);
       page.false_rate = false_share * page.change_rate;
       page.recall = recall;

@@ -1,5 +1,5 @@
-// A world for a fleet: pages of hosts of very different size, importance and change, and their
-// events, the same for every crawler.
+// A world for a fleet: the pages of hosts of very different size, importance and change rate. Their
+// events are the same for every crawler.
 #ifndef FRESHET_LAB_SIM_FLEET_WORLD_H_
 #define FRESHET_LAB_SIM_FLEET_WORLD_H_
 
@@ -20,15 +20,15 @@ namespace freshet {
 struct FleetWorldOptions {
   size_t pages = 200'000;
   size_t hosts = 4000;
-  // The host of rank k has pages in proportion to k^-skew.
+  // The number of pages of the k-th largest host is proportional to k^-skew.
   double skew = 0.9;
   uint64_t seed = 1;
 };
 
-// Pages and their rates. Constant; thread-compatible.
+// Pages and their rates. Constant after construction; thread-compatible.
 //
-// A host has a mean importance and a mean change rate, each log-normal over four orders of
-// magnitude; its pages are log-normal around these. Half of the hosts signal, each with its own
+// Each host has a mean importance and a mean change rate, both log-normal over four orders of
+// magnitude. Its pages are log-normal around these. Half of the hosts signal, each with a different
 // recall and share of false signals.
 class FleetWorld {
  public:
@@ -47,10 +47,10 @@ class FleetWorld {
   [[nodiscard]] double importance() const { return importance_; }  // of all pages
   [[nodiscard]] static std::string HostName(uint32_t host);
   [[nodiscard]] PageKey KeyOf(size_t page) const;
-  // Returns the page of that key. Precondition: it belongs to this world.
+  // Returns the page with this key. Precondition: it belongs to this world.
   [[nodiscard]] static size_t PageOf(const PageKey& key);
-  // Makes the event that adds the page as fresh at `now`. `told`: the event has the change rate;
-  // otherwise the crawler must learn the rate.
+  // Makes the event that adds the page at `now`, as a fresh page. If `told`, the event has the
+  // change rate; otherwise the crawler must learn it.
   [[nodiscard]] UpsertPage Added(size_t page, bool told, Instant now) const;
 
  private:
@@ -66,11 +66,12 @@ class FleetTruth {
 
   // The time of the next event.
   [[nodiscard]] double next() const { return events_.top().at; }
-  // Plays the next event; calls `signal` if it sends a signal.
+  // Plays the next event. Calls `signal` if the event sends a signal.
   void Happen(const std::function<void(size_t page)>& signal);
-  // Crawls the page, which is then fresh. Returns whether it had changed since the previous crawl.
+  // Crawls the page, which is fresh afterwards. Returns true if it had changed since the previous
+  // crawl.
   bool Crawl(size_t page, double now);
-  // Returns the share of time up to `now`, weighted by importance, in which copies were fresh.
+  // Returns the share of the time up to `now` in which copies were fresh, weighted by importance.
   [[nodiscard]] double Freshness(double now) const;
 
  private:
@@ -90,7 +91,7 @@ class FleetTruth {
   const FleetWorld& world_;
   std::vector<Copy> copies_;
   std::priority_queue<Happening, std::vector<Happening>, std::greater<>> events_;
-  double stale_ = 0;  // importance x seconds of stale times that have ended
+  double stale_ = 0;  // importance x seconds, over stale times that have ended
 };
 
 }  // namespace freshet

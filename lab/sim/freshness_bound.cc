@@ -12,8 +12,8 @@ constexpr size_t kFirstGroups = 64;
 constexpr size_t kMostGroups = 16'384;
 constexpr int kStepsALevel = 80;
 
-// A span of time in which a page is stale. The unit is a tick; crawls come 1, 2, ... ticks after
-// the beginning of the replay.
+// A span of time in which a page is stale. The unit is the time between two crawls; crawls come at
+// the ticks 1, 2, ... after the beginning of the replay.
 struct StaleSpan {
   double weight = 0;
   size_t first = 0;  // first tick in the span
@@ -24,13 +24,13 @@ struct StaleSpan {
   }
 };
 
-// Groups of ticks of nearly equal size, each with a price.
+// Divides the ticks into groups of nearly equal size, and gives each group a price.
 class TickPrices {
  public:
   TickPrices(size_t ticks, double price) : ticks_(ticks), prices_(1, price) {}
 
   [[nodiscard]] size_t groups() const { return prices_.size(); }
-  // Splits groups evenly into `groups`; the parts keep the price.
+  // Splits the groups evenly, so that there are `groups` of them. The parts keep the price.
   void Split(size_t groups) {
     std::vector<double> split(groups);
     for (size_t group = 0; group < groups; ++group) {
@@ -38,7 +38,8 @@ class TickPrices {
     }
     prices_ = std::move(split);
   }
-  // Returns the bound of the gain, and the number of spans that want a crawl in each group.
+  // Returns the bound of the gain. `wanted` gets the number of spans that want a crawl in each
+  // group.
   [[nodiscard]] double Bound(const std::vector<StaleSpan>& spans,
                              std::vector<double>* wanted) const {
     wanted->assign(groups(), 0);
@@ -47,7 +48,8 @@ class TickPrices {
     for (const StaleSpan& span : spans) bound += Best(span, wanted);
     return bound;
   }
-  // Makes one step against the subgradient: wanted crawls beyond the group's ticks.
+  // Makes one subgradient step: raises the price of a group in which more crawls are wanted than it
+  // has ticks, and lowers the others.
   void Step(double step, const std::vector<double>& wanted) {
     constexpr double kMostExcess = 3;
     for (size_t group = 0; group < groups(); ++group) {
@@ -66,7 +68,7 @@ class TickPrices {
     while (FirstTick(group + 1) <= tick) ++group;
     return group;
   }
-  // Returns the span's gain beyond the price in its best group, at least 0.
+  // Returns the span's gain minus the price, in the best group for the span; at least 0.
   double Best(const StaleSpan& span, std::vector<double>* wanted) const {
     double best = 0;
     size_t chosen = groups();
@@ -86,7 +88,7 @@ class TickPrices {
   std::vector<double> prices_;
 };
 
-// Returns the upper bound of the gain from all spans.
+// Returns an upper bound of the gain from all spans.
 double GainBound(const std::vector<StaleSpan>& spans, size_t ticks) {
   if (spans.empty() || ticks == 0) return 0;
   std::vector<double> gains;
@@ -116,7 +118,7 @@ double GainBound(const std::vector<StaleSpan>& spans, size_t ticks) {
   return best;
 }
 
-// Collects the possible gain from crawls of pages, and their page-time.
+// Collects the spans of pages in which a crawl has a gain, and the page-time.
 class PageSpans {
  public:
   PageSpans(const ReplaySpan& span, double crawls_per_day)

@@ -11,7 +11,7 @@
 namespace freshet {
 namespace {
 
-// Observations of valid numbers and the learner's own plans cannot fail.
+// Observations are valid, and so are the learner's own plans, so these calls cannot fail.
 void Expect(const Status& status) { CHECK(status.ok(), "{}", std::string(status.message())); }
 
 class LearnerPolicy final : public SlotPolicy {
@@ -40,7 +40,7 @@ class LearnerPolicy final : public SlotPolicy {
   void Crawled(uint32_t page, double time, bool changed) override {
     const double elapsed = time - crawled_[page];
     crawled_[page] = time;
-    // Complete signals carry more information than crawls.
+    // For pages with complete signals, the signals carry more information than crawls.
     if (HeedsSignals(page)) return;
     Expect(learner_.ObserveCrawl(page, elapsed, changed));
   }

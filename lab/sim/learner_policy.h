@@ -1,4 +1,4 @@
-// A policy for slots that must learn the change rates first.
+// A policy for slots that does not know the change rates and must learn them.
 #ifndef FRESHET_LAB_SIM_LEARNER_POLICY_H_
 #define FRESHET_LAB_SIM_LEARNER_POLICY_H_
 
@@ -12,10 +12,10 @@
 
 namespace freshet {
 
-// Makes a policy that runs a learner (lab/methods/learners.h), which knows only importance and
-// complete signals of `pages`. An epoch lasts as long as a crawl of every page; ten times as long
-// for eps_greedy, and for explore_commit, which has only one. Executes its plan as MakeSlotPolicy
-// does. Keeps every observation. Precondition: that of MakeSlotPolicy.
+// Makes a policy that runs a learner (lab/methods/learners.h). It knows only the importance and the
+// complete signals of `pages`. An epoch lasts as long as it takes to crawl every page once. For
+// eps_greedy, and for the single epoch of explore_commit, it lasts ten times as long. The plan is
+// executed as in MakeSlotPolicy. All observations are kept. Precondition: that of MakeSlotPolicy.
 [[nodiscard]] StatusOr<std::unique_ptr<SlotPolicy>> MakeLearnerPolicy(
     LearnerKind kind, const std::vector<PaperRates>& pages, double crawl_rate);
 

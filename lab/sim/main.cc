@@ -1,5 +1,5 @@
-// freshet-sim: values, estimates, plans and simulations without a server. Only `what-if` may ask a
-// server, over the API.
+// freshet-sim: computes values, estimates, plans and simulations without a server. Only `what-if`
+// can query a server, over the API.
 #include <iostream>
 
 #include "lab/paper/paper_command.h"

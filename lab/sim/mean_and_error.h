@@ -14,7 +14,7 @@ struct MeanAndError {
   double error = 0;  // 0 if there is only one value
 };
 
-// Returns mean and error; NaN without values.
+// Returns the mean and its standard error; NaN without values.
 [[nodiscard]] inline MeanAndError MeanOf(const std::vector<double>& values) {
   const auto n = static_cast<double>(values.size());
   double sum = 0;

@@ -1,4 +1,4 @@
-// freshet-sim plan: the crawl rate of each page of a table under a rate plan.
+// freshet-sim plan: computes the crawl rate of each page of a table under a rate plan.
 #include <chrono>
 #include <iostream>
 #include <memory>
@@ -17,7 +17,7 @@
 namespace freshet {
 namespace {
 
-// Names not a plan, but the exploration before one.
+// Not the name of a plan, but of the exploration before one.
 constexpr const char* kExploreCommit = "explore_commit";
 
 struct PlanFlags {

@@ -16,11 +16,11 @@
 namespace freshet {
 
 // Picks polled pages by a low-discrepancy schedule. Pages that the plan crawls on signals come
-// first: each signal counts with the page's probability, and they are picked in the order of
-// signals. Thread-compatible.
+// first, in the order of their signals. Each signal counts only with the page's probability.
+// Thread-compatible.
 class PlanExecution {
  public:
-  // Creates an execution. Errors: from LowDiscrepancySchedule.
+  // Creates an execution. Errors: those of LowDiscrepancySchedule.
   static StatusOr<PlanExecution> Create(const RatePlan& plan, double crawl_rate);
 
   // Continues with another plan for the same pages. Errors: see Create.

@@ -8,14 +8,15 @@
 
 namespace freshet {
 
-// Returns "about 12 s left", "about 3 min left", when the share `share_done` in (0, 1] is done.
+// Returns for example "about 12 s left" or "about 3 min left". `share_done`, in (0, 1], is the
+// share of the work that is done.
 [[nodiscard]] std::string TimeLeftText(std::chrono::duration<double> elapsed, double share_done);
 
 // Reports after two seconds of the wall clock, then every two seconds. Thread-compatible.
 class ProgressClock {
  public:
-  // Returns TimeLeftText, counted from the construction of this object, if a report is due; nullopt
-  // = not due.
+  // Returns TimeLeftText, with the time since this object was constructed; nullopt = no report is
+  // due.
   [[nodiscard]] std::optional<std::string> TimeLeftIfDue(double share_done);
 
  private:

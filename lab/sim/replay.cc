@@ -18,10 +18,10 @@ struct Arrival {
   ReplaySignal signal;
 };
 
-// The true pages: answers crawls, and sums the times in which pages were stale.
+// The true pages. They answer crawls, and sum up the times in which pages were stale.
 class ReplayedPages {
  public:
-  // Settled freshness counts from `settled` on.
+  // Settled freshness is counted from the instant `settled` on.
   ReplayedPages(const std::vector<ReplayPage>& pages, Instant begin, Instant settled, Instant end)
       : pages_(pages), begin_(begin), settled_(settled), end_(end), copies_(pages.size()) {}
 
@@ -35,7 +35,7 @@ class ReplayedPages {
   }
   void Appear(size_t page) { SkipTouches(page, AppearsAt(page)); }
 
-  // Crawls the page, and returns whether the copy was stale.
+  // Crawls the page. Returns true if the copy was stale.
   bool Crawl(size_t page, Instant now) {
     Copy& copy = copies_[page];
     const Instant changed = StaleSince(page);
@@ -69,11 +69,11 @@ class ReplayedPages {
 
  private:
   struct Copy {
-    size_t next_touch = 0;  // first touch missing in the copy
+    size_t next_touch = 0;  // the first touch that is not in the copy yet
     double stale_days = 0;
     double settled_stale_days = 0;
   };
-  // Page-time, and its stale part.
+  // Page-time, and the part of it in which the copy was stale.
   struct Sums {
     double time = 0;
     double weighted_time = 0;
@@ -94,7 +94,7 @@ class ReplayedPages {
     }
   };
 
-  // Returns the days of the span before the page is gone.
+  // Returns the days between `from` and `to` before the page is gone.
   [[nodiscard]] double DaysOf(size_t page, Instant from, Instant to) const {
     return std::max(0.0, (std::min(to, pages_[page].gone_at) - from).seconds() / 86400);
   }
@@ -106,7 +106,7 @@ class ReplayedPages {
       ++copy.next_touch;
     }
   }
-  // Skips minor touches; returns infinity if no change is left.
+  // Returns the time of the next content change, skipping minor touches; infinite = there is none.
   Instant StaleSince(size_t page) {
     Copy& copy = copies_[page];
     const auto& touches = pages_[page].touches;
@@ -123,7 +123,8 @@ class ReplayedPages {
   std::vector<Copy> copies_;
 };
 
-// Returns all signals of the span in order of arrival, at most one per page and arrival.
+// Returns all signals of the span in the order of their arrival. A page has at most one signal per
+// time of arrival.
 std::vector<Arrival> Arrivals(const std::vector<ReplayPage>& pages, const ReplayOptions& options,
                               Instant begin, Instant end) {
   std::vector<Arrival> arrivals;
@@ -142,7 +143,7 @@ std::vector<Arrival> Arrivals(const std::vector<ReplayPage>& pages, const Replay
     return std::tuple(a.at, a.signal.page, b.signal.changed) <
            std::tuple(b.at, b.signal.page, a.signal.changed);
   });
-  // The newest signal of each page comes first, and is kept.
+  // Within each page, the newest signal comes first and is kept.
   const auto last = std::unique(arrivals.begin(), arrivals.end(), [](const auto& a, const auto& b) {
     return a.at == b.at && a.signal.page == b.signal.page;
   });
@@ -150,7 +151,7 @@ std::vector<Arrival> Arrivals(const std::vector<ReplayPage>& pages, const Replay
   return arrivals;
 }
 
-// Passes events to the policy: new pages, and findings of polls.
+// Passes events to the policy: new pages, and the results of polls.
 class Feed {
  public:
   Feed(const std::vector<ReplayPage>& pages, ReplayedPages& replayed, std::vector<Arrival> arrivals,

@@ -1,6 +1,6 @@
-// Replays real histories: pages appear, change and are signalled as they did. A policy without
-// knowledge of the future makes a constant number of crawls a day; its score is the share of time
-// that its copies are fresh.
+// Replays real histories: pages appear, change and are signalled as they did. A policy that does
+// not know the future makes a constant number of crawls a day. Its score is the share of time in
+// which its copies are fresh.
 #ifndef FRESHET_LAB_SIM_REPLAY_H_
 #define FRESHET_LAB_SIM_REPLAY_H_
 
@@ -22,7 +22,7 @@ struct ReplayOptions {
   // at once.
   Duration signal_delay = Duration::Days(1);
   double signal_recall = 1;  // probability in [0, 1] that a content change is signalled
-  // The span to replay; unset = from the first page, to the last touch.
+  // The beginning and the end of the replay; unset = the first page, and the last touch.
   std::optional<Instant> from;
   std::optional<Instant> to;
   uint64_t seed = 1;
@@ -36,19 +36,20 @@ struct ReplayResult {
   double freshness = 0;           // share of page-time in which the copy was fresh
   double weighted_freshness = 0;  // the same, weighted by importance
   double changed_share = 0;       // share of crawls that found a change; 0 without crawls
-  // Both kinds of freshness from ReplayOptions::count_from on; NaN if no page-time follows.
+  // Both kinds of freshness from ReplayOptions::count_from on; NaN = there is no page-time after
+  // that.
   double settled_freshness = 0;
   double settled_weighted_freshness = 0;
 };
 
-// Returns the pages of a history, in order of first_seen, then of the file. Drops touches not after
-// first_seen: the page is first known with the content of that time. InvalidArgument: a URL has no
-// canonical form.
+// Returns the pages of a history, ordered by first_seen, then by their order in the file. Touches
+// that are not after first_seen are dropped, because the page first has the content of that time.
+// InvalidArgument: a URL has no canonical form.
 [[nodiscard]] StatusOr<std::vector<ReplayPage>> PrepareReplay(
     const std::vector<HistoryPage>& history);
 
-// Returns the first poll not before `at`: polls come at multiples of `period` since the Unix epoch;
-// for a period of 0, `at` itself.
+// Returns the time of the first poll at or after `at`. Polls come at multiples of `period` since
+// the Unix epoch. If `period` is 0, returns `at`.
 [[nodiscard]] Instant NextPoll(Instant at, Duration period);
 
 // The span of a replay. Value type, thread-compatible.

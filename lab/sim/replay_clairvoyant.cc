@@ -90,7 +90,7 @@ void ClairvoyantReplay::CatchUp(Instant now) {
 }
 
 void ClairvoyantReplay::Add(size_t page, Instant now) {
-  // The copy includes all earlier events of the page.
+  // The page's earlier events are in the copy.
   CatchUp(now);
   pages_[page].known = world_.pages[page].gone_at > now;
 }

@@ -1,4 +1,4 @@
-// The policy that sees every change as it happens.
+// A policy that sees every change when it happens.
 #ifndef FRESHET_LAB_SIM_REPLAY_CLAIRVOYANT_H_
 #define FRESHET_LAB_SIM_REPLAY_CLAIRVOYANT_H_
 

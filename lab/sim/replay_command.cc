@@ -1,4 +1,4 @@
-// freshet-sim replay: plays a policy against a real history of page changes, or a generated world.
+// freshet-sim replay: plays a policy on a real history of page changes, or on a generated world.
 #include <chrono>
 #include <cmath>
 #include <iostream>

@@ -41,7 +41,8 @@ void HindsightReplay::CatchUp(Instant now) {
     }
     rates_[page] = rates;
     if (crawled_[page].infinite()) continue;
-    // Keeps the exponent grown at the old rates, the chance that the page has changed.
+    // Keeps the exponent that grew at the old rates: it stands for the chance that the page has
+    // changed.
     File(page, index_.ExponentOf(PageId(static_cast<uint32_t>(page)), at), at);
   }
 }
@@ -91,7 +92,7 @@ void HindsightReplay::Signal(std::span<const ReplaySignal> poll, Instant now) {
     const TrueRates& truth = RatesAt(page, signal.changed);
     double jump = SignalWeight(truth.recall * truth.change_rate, truth.false_rate);
     if (const TrueBurst* burst = BurstOf(world_.pages[page].host, now)) {
-      // The poll would also name the page for its own changes since the last poll.
+      // The page's own changes since the last poll would also make the poll name it.
       const double own =
           truth.recall * truth.change_rate * world_.signal_delay.seconds() / kSecondsADay;
       jump = own - std::log1p(-burst->changed_share);

@@ -1,5 +1,5 @@
-// A policy with knowledge that no crawler can have: the true rates of every page of a world, or the
-// rates over a whole history.
+// A policy that knows what no crawler can know: the true rates of every page of a world, or the
+// mean rates over a whole history.
 #ifndef FRESHET_LAB_SIM_REPLAY_HINDSIGHT_H_
 #define FRESHET_LAB_SIM_REPLAY_HINDSIGHT_H_
 
@@ -41,9 +41,10 @@ class HindsightReplay : public ReplayPolicy {
 
   void CatchUp(Instant now);
   void File(size_t page, double exponent, Instant now);
-  // Returns the rates in force at `at`, or the present ones if `at` is later.
+  // Returns the rates in force at `at`, or the current rates if `at` is later.
   [[nodiscard]] const TrueRates& RatesAt(size_t page, Instant at) const;
-  // Returns the burst of the signals of a host; nullptr = each signal has its own cause.
+  // Returns the burst to which the signals of a host belong; nullptr = each signal has a separate
+  // cause.
   [[nodiscard]] const TrueBurst* BurstOf(const std::string& host, Instant now) const;
 
   const World& world_;
@@ -52,7 +53,7 @@ class HindsightReplay : public ReplayPolicy {
   std::vector<Happening> happenings_;  // in order of time
   size_t next_ = 0;
   std::vector<size_t> rates_;     // index of each page's rates in force
-  std::vector<Instant> crawled_;  // infinite once gone
+  std::vector<Instant> crawled_;  // infinite after the page is gone
 };
 
 }  // namespace freshet

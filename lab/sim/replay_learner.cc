@@ -12,7 +12,7 @@ namespace {
 
 double LearnerDays(Instant from, Instant to) { return (to - from).seconds() / 86400; }
 
-// Times and counts of a replay are always valid for a learner.
+// The times and counts of a replay are always valid for a learner.
 void MustWork(const Status& status) { CHECK(status.ok(), "{}", std::string(status.message())); }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Replays the papers' learners (lab/methods/learners.h).
+// Replays a history with the papers' learners (lab/methods/learners.h).
 #ifndef FRESHET_LAB_SIM_REPLAY_LEARNER_H_
 #define FRESHET_LAB_SIM_REPLAY_LEARNER_H_
 
@@ -49,15 +49,16 @@ class LearnerReplay : public ReplayPolicy {
     bool complete = false;  // crawled on signals
     bool wanted = false;    // in the queue
     Instant crawled;
-    // Complete pages: when signals were last reported to the learner, and signals since then.
+    // For complete pages: the time at which signals were last reported to the learner, and the
+    // number of signals since then.
     Instant told;
     double told_days = 0;
     double signals = 0;
   };
 
   void CatchUp(Instant now);
-  // Reports a complete page's signals since the last report. Reports silence only once it adds a
-  // tenth to the observed time, which spares most observations.
+  // Reports the signals of a complete page since the last report. If there were none, reports this
+  // only when it adds a tenth to the observed time, which saves most observations.
   void TellSignals(size_t page, Instant now);
   void Reschedule();
 
@@ -66,7 +67,7 @@ class LearnerReplay : public ReplayPolicy {
   Duration next_epoch_length_;
   Duration epoch_;
   Instant epoch_ends_;
-  std::vector<Page> pages_;  // all pages of the world, even later ones
+  std::vector<Page> pages_;  // all pages of the world, even those that appear later
   std::deque<size_t> wanted_;
   std::vector<double> rates_;
   std::optional<LowDiscrepancySchedule> schedule_;  // nullopt = no page has a rate

@@ -33,8 +33,8 @@ EstimatorKind UsualEstimator(PolicyKind kind) {
   }
 }
 
-// Refuses a name, and lists all names of a replay; but keeps the status for a wrong number of
-// terms.
+// Makes the error for an unknown name, which lists all names of a replay. If the name is known but
+// the number of terms is wrong, returns `status`.
 Status UnknownPolicyOr(const Status& status, const std::string& name) {
   if (name.starts_with("ncis_approx_")) return status;
   std::vector<std::string> names = {"default"};

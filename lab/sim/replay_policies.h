@@ -12,7 +12,7 @@
 
 namespace freshet {
 
-// The policy to play, and its options. Value type, thread-compatible.
+// The policy to play and its options. Value type, thread-compatible.
 struct ReplayPolicyChoice {
   std::string policy = "default";  // the default of freshetd
   std::string estimator;           // default, mle or cho_gm; empty = the policy's own
@@ -34,8 +34,8 @@ struct ReplayPolicyChoice {
 [[nodiscard]] StatusOr<std::unique_ptr<ReplayPolicy>> MakeReplayPolicy(
     const ReplayPolicyChoice& choice, const World& world);
 
-// OK for valid --epoch-days and --warm-up-crawls-per-page, else InvalidArgument that names the
-// flag.
+// Returns OK if --epoch-days and --warm-up-crawls-per-page are valid. InvalidArgument: one is not;
+// the message names the flag.
 [[nodiscard]] Status ValidatePace(double epoch_days, double warm_up_crawls_per_page);
 
 }  // namespace freshet

@@ -13,8 +13,8 @@
 
 namespace freshet {
 
-// Passes all calls to a policy. Reports every two seconds of the wall clock the finished share of
-// the span, and the time left at that pace. Owner thread only.
+// Passes all calls to a policy. Every two seconds of the wall clock, reports which share of the
+// span is finished, and how much time is left at this pace. Owner thread only.
 class ReplayProgress : public ReplayPolicy {
  public:
   using Tell = std::function<void(const std::string& text)>;

@@ -1,5 +1,5 @@
-// Replays with the server's own shard: the same state machine, estimator, burst classes, index and
-// epochs, in virtual time.
+// Replays a history with the server's own shard: the same state machine, estimator, burst classes,
+// index and epochs, in virtual time.
 #ifndef FRESHET_LAB_SIM_REPLAY_SHARD_H_
 #define FRESHET_LAB_SIM_REPLAY_SHARD_H_
 
@@ -17,14 +17,14 @@ namespace freshet {
 
 struct ShardOptions;
 
-// Uses the crawl id "replay" for all pages, one signal source, and no politeness of hosts.
+// Uses the crawl id "replay" for all pages, one signal source, and no politeness limits.
 // Owner thread only.
 class ShardReplay : public ReplayPolicy {
  public:
   // Runs an epoch at the first event that comes `epoch` or more after the previous one. Rate
-  // policies then plan for `crawl_rate`; until the first plan all pages take turns. With
-  // `named_polls` false signals have the size of their poll but not its name, so that the shard
-  // learns nothing about single bursts. `pages` outlives the policy.
+  // policies then plan for `crawl_rate`; until the first plan all pages take turns. If
+  // `named_polls` is false, signals have the size of their poll, but not its name, so that the
+  // shard learns nothing about single bursts. `pages` outlives the policy.
   ShardReplay(const std::vector<ReplayPage>& pages, const ShardOptions& options, Duration epoch,
               Rate crawl_rate, bool named_polls = true);
 

@@ -8,14 +8,14 @@
 namespace freshet {
 namespace {
 
-// Counts of one poll for the pages of a host.
+// The counts of one poll for the pages of one host.
 struct PollCount {
   size_t changed = 0;
   size_t unchanged = 0;
 };
 using PollCounts = std::map<std::pair<Instant, std::string>, PollCount>;
 
-// Calls `body(poll, changed)` for each poll that names the page, in order of time.
+// Calls `body(poll, changed)` for each poll that names the page, in the order of time.
 template <typename Body>
 void ForPolls(const ReplayPage& page, Duration period, Body body) {
   Instant poll;

@@ -1,4 +1,5 @@
-// The truth about the pages of a replay: known for a world, estimated afterwards for a history.
+// The truth about the pages of a replay. It is known for a world, and is estimated from the whole
+// history for a history.
 #ifndef FRESHET_LAB_SIM_REPLAY_TRUTH_H_
 #define FRESHET_LAB_SIM_REPLAY_TRUTH_H_
 
@@ -20,7 +21,8 @@ struct ReplayTruth {
 // Minor touches of bursts are not false signals of the page.
 [[nodiscard]] ReplayTruth TruthOf(const World& world, double signal_recall);
 
-// A smaller poll has no meaningful share: that of a single page would reveal whether it changed.
+// A smaller poll has no meaningful share, because the share for a single page would reveal whether
+// the page changed.
 inline constexpr size_t kHindsightBurst = 10;
 
 }  // namespace freshet

@@ -1,4 +1,4 @@
-// freshet-sim run: computes the share of requests that a policy serves fresh in a synthetic world.
+// freshet-sim run: computes which share of requests a policy serves fresh in a synthetic world.
 #include <chrono>
 #include <cmath>
 #include <iostream>
@@ -67,7 +67,7 @@ StatusOr<RunOutcome> PlayInstance(const SyntheticWorld& world, const RunFlags& f
   return outcome;
 }
 
-// Plays all instances over all threads; the result is the same for any number of threads.
+// Plays all instances on all threads. The result does not depend on the number of threads.
 StatusOr<std::vector<RunOutcome>> PlayInstances(const SyntheticWorld& world,
                                                 const RunFlags& flags) {
   const auto repeats = static_cast<size_t>(flags.repeats);

@@ -18,11 +18,11 @@
 namespace freshet {
 namespace {
 
-// One unit of the paper's time in seconds: long enough to make a microsecond, the resolution of
-// Instant, irrelevant.
+// The seconds of one unit of the paper's time. It is so long that a microsecond, the resolution of
+// Instant, does not matter.
 constexpr double kUnitSeconds = 1e6;
-// greedy_ncis_d discards signals that arrive within this many slots of a crawl (the paper's figure
-// 8).
+// greedy_ncis_d discards signals that arrive within this many slots after a crawl (the paper's
+// figure 8).
 constexpr double kDelaySlots = 5;
 
 Instant InstantOf(double time) { return Instant() + Duration::FromSeconds(time * kUnitSeconds); }
@@ -33,7 +33,7 @@ PaperRates PerSecond(PaperRates rates) {
   return rates;
 }
 
-// Picks the page of highest crawl value, knowing the true rates.
+// Picks the page of highest crawl value. It knows the true rates.
 class ValuePolicy final : public SlotPolicy {
  public:
   ValuePolicy(Policy policy, const std::vector<PaperRates>& pages, double crawl_rate)

@@ -39,10 +39,10 @@ class Truth {
     }
   }
 
-  // Sets the length of a slot, the unit of delays, from now on.
+  // Sets the length of a slot from now on. It is the unit of delays.
   void SetSlot(double slot) { slot_ = slot; }
 
-  // Plays all events up to and including `time`; passes signals to `policy` as they arrive.
+  // Plays all events up to and including `time`. Passes signals to `policy` as they arrive.
   void RunTo(double time, SlotPolicy& policy) {
     while (!queue_.empty() && queue_.top().time <= time) {
       const Happening next = queue_.top();
@@ -66,7 +66,7 @@ class Truth {
     }
   }
 
-  // Crawls the page, and returns whether it had changed.
+  // Crawls the page. Returns true if it had changed.
   bool Crawl(uint32_t page, double time) {
     State& state = pages_state_[page];
     if (state.fresh) return false;

@@ -1,6 +1,6 @@
-// Synthetic worlds of the noisy-signals paper (Busa-Fekete et al.), simulated in virtual time:
-// pages with known rates, one crawl per slot of 1/R. Every page starts fresh and the whole horizon
-// counts.
+// The synthetic worlds of the noisy-signals paper (Busa-Fekete et al.), simulated in virtual time.
+// Pages have known rates, and there is one crawl in each slot of 1/R. Every page is fresh at the
+// start, and the whole horizon counts.
 #ifndef FRESHET_LAB_SIM_SYNTHETIC_WORLDS_H_
 #define FRESHET_LAB_SIM_SYNTHETIC_WORLDS_H_
 
@@ -23,18 +23,18 @@ struct SyntheticWorld {
   std::string name;
   bool signals = false;        // recall ~ Beta(1/4, 1/4); otherwise there are no signals
   bool false_signals = false;  // false signal rate uniform on (0.1, 0.6); otherwise 0
-  bool delayed = false;        // signals arrive Poisson(6) slots late
+  bool delayed = false;        // signals arrive late, by Poisson(6) slots
 };
 
 // Parses ncis-fig2 (no signals), ncis-fig3 (no false signals), ncis-fig4 (noisy), ncis-fig8 (noisy
-// and late). InvalidArgument, with all names, for other text.
+// and late). InvalidArgument: the name is unknown; the message lists all names.
 [[nodiscard]] StatusOr<SyntheticWorld> ParseSyntheticWorld(std::string_view name);
 
 // Draws pages. Precondition: pages >= 1.
 [[nodiscard]] std::vector<PaperRates> DrawPages(const SyntheticWorld& world, int pages,
                                                 Random random);
 
-// A policy that picks a page at every slot. Owner thread only.
+// A policy that picks a page in every slot. Owner thread only.
 class SlotPolicy {
  public:
   virtual ~SlotPolicy() = default;
@@ -47,30 +47,31 @@ class SlotPolicy {
   virtual void Crawled(uint32_t /*page*/, double /*time*/, bool /*changed*/) {}
 };
 
-// Returns the share of requests (weight importance) that find the page unchanged, over (0,
-// horizon]: the expectation over requests, without their noise. `crawl_rate` > 0 and `horizon` > 0
-// in the same unit of time. Events of the world depend only on `random`, not on the policy, and are
-// the same with and without delays.
+// Returns the share of requests, weighted by importance, that find the page unchanged since its
+// last crawl, over (0, horizon]. It is the expectation over requests, so it does not have their
+// noise. `crawl_rate` > 0 and `horizon` > 0 in the same unit of time. Events of the world depend
+// only on `random`, not on the policy, and are the same with and without delays.
 [[nodiscard]] double Simulate(const SyntheticWorld& world, const std::vector<PaperRates>& pages,
                               double crawl_rate, double horizon, Random random, SlotPolicy& policy);
 
-// A crawl rate from `from` on: a slot every 1/crawl_rate. Value type, thread-compatible.
+// A crawl rate that applies from `from` on, with a slot every 1/crawl_rate. Value type,
+// thread-compatible.
 struct CrawlRateStep {
   double from = 0;
   double crawl_rate = 0;
 };
 
-// Returns the share of Simulate in each of `parts` equal parts of (0, horizon], at a changing crawl
-// rate. Precondition: steps in order of time, the first at 0, the others before the horizon; parts
-// >= 1.
+// Returns the share that Simulate returns for each of `parts` equal parts of (0, horizon], with a
+// changing crawl rate. Precondition: the steps are in order of time, the first is at 0, the others
+// are before the horizon; parts >= 1.
 [[nodiscard]] std::vector<double> SimulateOverTime(const SyntheticWorld& world,
                                                    const std::vector<PaperRates>& pages,
                                                    std::span<const CrawlRateStep> steps,
                                                    double horizon, int parts, Random random,
                                                    SlotPolicy& policy);
 
-// The measured costs of a policy over part of a run, per page as in core/plan/plan.h. Value type,
-// thread-compatible.
+// The measured costs of a policy over a part of a run, defined per page as in core/plan/plan.h.
+// Value type, thread-compatible.
 struct SimulatedCosts {
   double accuracy = 0;
   double j_h = 0;                // harmonic penalty: importance x H(changes since the last crawl)
@@ -78,8 +79,8 @@ struct SimulatedCosts {
   std::vector<uint32_t> crawls;  // per page, over the whole run
 };
 
-// Returns the costs over (from, horizon], 0 <= from < horizon, at a constant crawl rate. Otherwise
-// works like Simulate.
+// Returns the costs over (from, horizon], 0 <= from < horizon, at a constant crawl rate. In all
+// other respects it works like Simulate.
 [[nodiscard]] SimulatedCosts SimulateCosts(const SyntheticWorld& world,
                                            const std::vector<PaperRates>& pages, double crawl_rate,
                                            double from, double horizon, Random random,

@@ -1,5 +1,5 @@
-// Reads the tab-separated tables with a header line that every freshet-sim command reads and
-// prints.
+// Reads tables of tab-separated values with a header line. Every freshet-sim command reads and
+// prints this format.
 #ifndef FRESHET_LAB_SIM_TSV_H_
 #define FRESHET_LAB_SIM_TSV_H_
 
@@ -13,7 +13,8 @@
 
 namespace freshet {
 
-// Parses the integer of a cell: decimal digits, an optional minus. InvalidArgument otherwise.
+// Parses an integer: decimal digits, with an optional minus. InvalidArgument: the text is something
+// else.
 [[nodiscard]] StatusOr<long long> ParseInteger(std::string_view text);
 
 // Parses a finite number. InvalidArgument for NaN, infinities, empty text and text after the
@@ -49,14 +50,15 @@ class TsvReader {
   static StatusOr<TsvReader> Open(std::istream& input, std::vector<std::string> columns,
                                   const std::vector<std::string>& optional = {});
 
-  // Whether the header has the column, one of `optional`. Do not read cells of missing columns.
+  // Whether the header has the column, which must be one of `optional`. The cells of a missing
+  // column must not be read.
   [[nodiscard]] bool Has(size_t column) const;
 
-  // Moves to the next row; false at the end. InvalidArgument: it has not as many cells as the
-  // header.
+  // Moves to the next row. Returns false at the end. InvalidArgument: the row does not have as many
+  // cells as the header.
   StatusOr<bool> Next();
 
-  // Cells of the current row. Errors carry line, column and reason.
+  // The cells of the current row. Errors name the line, the column and the reason.
   [[nodiscard]] std::string_view Text(size_t column) const;
   [[nodiscard]] StatusOr<double> Number(size_t column) const;
   [[nodiscard]] StatusOr<double> NonNegative(size_t column) const;

@@ -1,4 +1,4 @@
-// freshet-sim value: the crawl value of every row of a table.
+// freshet-sim value: computes the crawl value of every row of a table.
 #include <cmath>
 #include <iostream>
 #include <memory>

@@ -20,7 +20,8 @@ namespace {
 
 constexpr double kNormal95 = 1.96;  // 95% lie within this many standard deviations of the mean
 
-// Draws by Marsaglia and Tsang, "A simple method for generating gamma variables" (2000), mean 1.
+// Draws a number with mean 1, by Marsaglia and Tsang, "A simple method for generating gamma
+// variables" (2000).
 double DrawGamma(double shape, Random& random) {
   if (shape < 1) {
     return DrawGamma(shape + 1, random) * (shape + 1) / shape *
@@ -28,7 +29,7 @@ double DrawGamma(double shape, Random& random) {
   }
   const double d = shape - 1.0 / 3;
   while (true) {
-    // A normal number by Box and Muller.
+    // Draws a normal number by the method of Box and Muller.
     const double x =
         std::sqrt(-2 * std::log1p(-random.Uniform())) * std::cos(2 * M_PI * random.Uniform());
     const double v = std::pow(1 + x / std::sqrt(9 * d), 3);
@@ -43,7 +44,7 @@ double DrawChangeRate(const WhatIfPage& page, Random& random) {
   if (!(page.high > page.low) || (mean == 0 && std::isinf(page.high))) return mean;
   // Any interval must give numbers that plans accept.
   constexpr double kLeast = 1e-12;
-  // Without an observed change the distribution is exponential, with a fortieth above the interval.
+  // If no change was observed, the distribution is exponential, with a fortieth above the interval.
   if (mean == 0) {
     return std::clamp(page.high / std::log(40) * DrawGamma(1, random), kLeast, kLargestPlanNumber);
   }
@@ -71,7 +72,7 @@ FreshnessBand BandOf(const std::vector<double>& values) {
           std::min(1.0, mean.mean + kNormal95 * deviation)};
 }
 
-// Plans crawls of the sampled pages, at crawl rates scaled to their number.
+// Plans crawls of the sampled pages. Crawl rates are scaled down to the size of the sample.
 class Planner {
  public:
   Planner(const std::vector<WhatIfPage>& pages, const WhatIfOptions& options)
@@ -89,7 +90,7 @@ class Planner {
 
   [[nodiscard]] StatusOr<std::vector<WhatIfRate>> Curve(
       const std::function<void(double)>& progress) const;
-  // Fills in the answers at the present rate.
+  // Fills in the answers at the current rate.
   [[nodiscard]] Status Answer(WhatIfAnswer* answer) const;
 
  private:
@@ -194,7 +195,8 @@ Status Planner::Answer(WhatIfAnswer* answer) const {
   answer->with_signals = SignalOptimum(rates_, rate_);
   ASSIGN_OR_RETURN(answer->without_signals, PlainOptimum(rates_, rate_));
   ASSIGN_OR_RETURN(answer->crawls_without_signals, CrawlsWithoutSignals(answer->with_signals));
-  // Small enough for a linear approximation, large enough for the optimum's nine digits.
+  // Small enough for a linear approximation, and large enough because the optimum has nine exact
+  // digits.
   const double step = 0.005 * rate_;
   const double slope =
       (SignalOptimum(rates_, rate_ + step) - SignalOptimum(rates_, rate_ - step)) / (2 * step);

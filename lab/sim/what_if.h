@@ -1,5 +1,6 @@
-// Predicts the freshness of a set of pages under another crawl rate, policy or source of signals,
-// from their believed rates, for operators who plan a crawler.
+// Predicts the freshness of a set of pages under another crawl rate, policy or source of signals.
+// The prediction is based on the estimated rates of the pages. It is for operators who plan a
+// crawler.
 #ifndef FRESHET_LAB_SIM_WHAT_IF_H_
 #define FRESHET_LAB_SIM_WHAT_IF_H_
 
@@ -17,12 +18,12 @@
 
 namespace freshet {
 
-// A page with its believed rates. Times are in days. Value type, thread-compatible.
+// A page with its estimated rates. Times are in days. Value type, thread-compatible.
 struct WhatIfPage {
   PaperRates rates;  // all signals count as one source
   // The 95% interval of the change rate, if known: low < high, which may be infinite.
   double low = 0;
-  double high = 0;  // not above low = the rate is certain
+  double high = 0;  // high <= low = the rate is certain
 };
 
 using PageSample = Reservoir<WhatIfPage>;
@@ -31,7 +32,7 @@ using PageSample = Reservoir<WhatIfPage>;
 struct WhatIfOptions {
   double crawls_per_day = 0;  // of all pages together; 1e-12 .. 1e12
   uint64_t all_pages = 0;     // number of pages that the sample represents; >= its size
-  // The curve's rates: crawls_per_day times each of these factors; 1e-6 .. 1e6.
+  // The curve shows these multiples of crawls_per_day; each is 1e-6 .. 1e6.
   std::vector<double> factors = {0.125, 0.25, 0.5, 1, 2, 4, 8};
   size_t draws = 40;         // random draws for the intervals; 2 .. 10,000
   double starve_days = 365;  // a page crawled more rarely starves; > 0
@@ -39,7 +40,7 @@ struct WhatIfOptions {
   unsigned threads = 0;  // 0 = one a core
 };
 
-// Share of requests served fresh, 0 .. 1. Value type, thread-compatible.
+// The share of requests that are served fresh, 0 .. 1. Value type, thread-compatible.
 struct FreshnessBand {
   double mean = 0;
   double low = 0;   // mean - 1.96 standard deviations of the draws, at least 0
@@ -70,7 +71,7 @@ struct WhatIfAnswer {
   std::vector<WhatIfRate> curve;
   double with_signals = 0;
   double without_signals = 0;
-  // Crawls a day that would replace the signals; infinite = no number would.
+  // The crawls per day with which the signals would not be needed; infinite = no number is enough.
   double crawls_without_signals = std::numeric_limits<double>::infinity();
   double gain_of_one_a_day = 0;     // gain in with_signals from one more crawl a day: the price
   double gain_of_one_a_second = 0;  // gain from one more crawl a second

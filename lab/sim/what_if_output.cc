@@ -16,7 +16,7 @@ enum WhatIfColumn : size_t {
   kWhatIfId,
   kWhatIfImportance,
   kWhatIfChangeRate,
-  // From here on columns are optional.
+  // The following columns are optional.
   kWhatIfComplete,
   kWhatIfLow,
   kWhatIfHigh,
@@ -160,7 +160,7 @@ std::string WhatIfJson(const WhatIfAnswer& answer) {
       {"gain_of_one_crawl_a_second", Significant(answer.gain_of_one_a_second, 5)},
       {"starve_days", answer.starve_days},
       {"policies", std::move(policies)}};
-  // null = no number of crawls would replace them.
+  // null = no number of crawls is enough.
   all["crawls_per_day_without_signals"] =
       std::isinf(answer.crawls_without_signals)
           ? nlohmann::ordered_json()

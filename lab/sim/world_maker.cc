@@ -11,7 +11,7 @@
 namespace freshet {
 namespace {
 
-// A Monday, so that every seventh day is a Monday.
+// A Monday, so that each week begins with a Monday.
 constexpr Instant kBegin = Instant::FromUnixSeconds(1'578'268'800);  // 2020-01-06
 
 }  // namespace
@@ -30,7 +30,7 @@ double WorldMaker::Gamma(double shape, double mean) {
   const double d = (shape < 1 ? shape + 1 : shape) - 1.0 / 3;
   const double c = 1 / std::sqrt(9 * d);
   while (true) {
-    // One of Box and Muller's two normal numbers.
+    // One of the two normal numbers of Box and Muller.
     const double radius = std::sqrt(-2 * std::log1p(-random_.Uniform()));
     const double x = radius * std::cos(2 * std::numbers::pi * random_.Uniform());
     const double v = std::pow(1 + c * x, 3);

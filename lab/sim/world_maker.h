@@ -12,12 +12,12 @@
 
 namespace freshet {
 
-// Makes one world. Times are in days from its beginning, rates a day. Owner thread only.
+// Makes one world. Times are in days from its beginning, and rates are per day. Owner thread only.
 class WorldMaker {
  public:
   static constexpr double kNever = std::numeric_limits<double>::infinity();
 
-  // TrueRates, with times in days.
+  // Like TrueRates, but with times in days.
   struct Rates {
     double from = 0;
     double change_rate = 0;
@@ -56,10 +56,11 @@ class WorldMaker {
   // `day` on.
   void Change(size_t page, double day, Told told, double delay = 0);
   void FalseSignal(size_t page, double day, Told told = Told::kYes, double delay = 0);
-  // Names all pages of the site at once; each has changed with probability `changed_share`.
+  // Reports all pages of the site at the same time. Each has changed with probability
+  // `changed_share`.
   void Burst(int site, double day, double changed_share);
-  // Sets the delay of signals that Add draws from now on: exponential with that mean, at most
-  // `most`.
+  // Sets the delay of the signals that Add draws from now on. It is exponential with mean `mean`,
+  // and at most `most`.
   void DelaySignals(double mean, double most, Told told);
 
   // Returns the world, and leaves this object empty.

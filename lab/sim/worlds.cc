@@ -23,7 +23,8 @@ constexpr double kHonestRecall = 0.95;
 
 double Importance(WorldMaker& maker) { return maker.LogUniform(0.1, 10); }
 
-// Draws a change rate: gamma of shape 1 around the usual mean, but above once in centuries.
+// Draws a change rate. It is gamma-distributed with shape 1 around the usual mean, but at least one
+// change in about 27 years.
 double ChangeRate(WorldMaker& maker) { return std::max(1e-4, maker.Gamma(1, kMeanRate)); }
 
 struct SitePlan {
@@ -45,8 +46,8 @@ void AddSite(WorldMaker& maker, const SitePlan& plan) {
   }
 }
 
-// Adds a site that names all its pages every day, changed or not: its signals carry no information,
-// so the true recall is 0. The time of day is that of a night job.
+// Adds a site that reports all its pages every day, whether they changed or not. Its signals carry
+// no information, so the true recall is 0. It reports at night, like a nightly job.
 void AddDailyLiar(WorldMaker& maker, int site, int pages, double born = 0) {
   for (int i = 0; i < pages; ++i) {
     const size_t page =
@@ -241,7 +242,7 @@ void Releases(WorldMaker& maker) {
   }
 }
 
-// Nearly all changes of a week happen in 40 working hours, the rest evenly.
+// Nearly all changes of a week happen in 40 working hours. The rest is spread evenly.
 void Rhythm(WorldMaker& maker) {
   constexpr double kOpens = 9.0 / 24;
   constexpr double kCloses = 17.0 / 24;
@@ -260,8 +261,8 @@ void Rhythm(WorldMaker& maker) {
   }
 }
 
-// Gaps are hyperexponential: three times of four the next edit follows within half a day, on
-// average, else after a long pause. The mean rate is the usual one.
+// Gaps are hyperexponential: three times out of four, the next edit follows after half a day on
+// average; otherwise it follows after a long pause. The mean rate is the usual one.
 void Bursty(WorldMaker& maker) {
   constexpr double kShortShare = 0.75;
   constexpr double kShortMean = 0.5;

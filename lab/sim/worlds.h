@@ -1,6 +1,6 @@
 // A gallery of generated worlds for `freshet-sim replay` and `compare`: pages with known true
-// rates, each world made for one situation of crawlers. docs/worlds.md explains each. (The worlds
-// of the noisy-signals paper are in lab/sim/synthetic_worlds.h.)
+// rates, Each world tests one situation that crawlers meet. docs/worlds.md describes them. (The
+// worlds of the noisy-signals paper are in lab/sim/synthetic_worlds.h.)
 #ifndef FRESHET_LAB_SIM_WORLDS_H_
 #define FRESHET_LAB_SIM_WORLDS_H_
 
@@ -18,8 +18,8 @@ namespace freshet {
 
 class WorldMaker;
 
-// The rates of one page, in force from an instant until the next ones. Changes are signalled with
-// probability `recall`. Value type, thread-compatible.
+// The rates of one page. They apply from an instant until the next rates do. Changes are signalled
+// with probability `recall`. Value type, thread-compatible.
 struct TrueRates {
   Instant from;
   double change_rate = 0;  // a day
@@ -27,7 +27,7 @@ struct TrueRates {
   double false_rate = 0;  // false signals a day
 };
 
-// A poll that names every page of a host, after an event that concerns all. Value type,
+// A poll that names every page of a host, after an event that affects all of them. Value type,
 // thread-compatible.
 struct TrueBurst {
   Instant arrives;
@@ -49,7 +49,7 @@ struct World {
   std::vector<TrueBurst> bursts;
 };
 
-// A world of the gallery, to be made.
+// A world of the gallery that can be made.
 struct WorldPlan {
   const char* name;
   double crawls_per_day;
@@ -59,24 +59,24 @@ struct WorldPlan {
   void (*draw)(WorldMaker& maker);
 };
 [[nodiscard]] std::span<const WorldPlan> WorldPlans();
-// Finds the plan of that name. InvalidArgument, with all names, for other text.
+// Finds the plan with this name. InvalidArgument: there is none; the message lists all names.
 [[nodiscard]] StatusOr<const WorldPlan*> FindWorldPlan(std::string_view name);
 
-// Makes the world of that name, the same for the same seed on every machine. Errors: see
+// Makes the world with this name. The same seed gives the same world on every machine. Errors: see
 // FindWorldPlan.
 [[nodiscard]] StatusOr<World> MakeWorld(std::string_view name, uint64_t seed);
-// Returns the pages of a history file as a world without rates, span or truth, polled daily.
-// Errors: from ReadHistory and PrepareReplay.
+// Returns the pages of a history file as a world without rates, span or truth, whose sources are
+// polled daily. Errors: from ReadHistory and PrepareReplay.
 [[nodiscard]] StatusOr<World> WorldOfHistory(const std::string& file);
 
-// Returns the options to play the world at its own rate.
+// Returns the options with which the world is played at its own rate.
 [[nodiscard]] ReplayOptions OptionsOf(const World& world);
 
 // Returns the mean number of pages over the world's span.
 [[nodiscard]] double MeanPages(const World& world);
 
-// Returns the instant after `crawls_per_page` crawls for each of MeanPages at that rate: by then a
-// policy has had time to learn. The instant may lie after the end.
+// Returns the instant after `crawls_per_page` crawls for each of MeanPages pages at that rate. By
+// then a policy has had time to learn. The instant can lie after the end.
 [[nodiscard]] Instant SettledAfter(const World& world, double crawls_per_page,
                                    double crawls_per_day);
 

@@ -8,7 +8,7 @@
 
 namespace freshet {
 
-// Makes the file contain exactly `text`. DataLoss: the file was not written, or only in part.
+// Replaces the content of the file by `text`. DataLoss: the file was not written, or only in part.
 [[nodiscard]] Status WriteFile(const std::string& path, const std::string& text);
 
 }  // namespace freshet

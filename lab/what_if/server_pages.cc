@@ -12,7 +12,7 @@
 namespace freshet {
 namespace {
 
-// Turns a failure of the server into a status. Clients of the API have no other codes of core.
+// Turns an error of the server into a status. Clients of the API have no other codes of core.
 Status ServerFailure(const std::string& server, const grpc::Status& status) {
   const bool away = status.error_code() == grpc::StatusCode::UNAVAILABLE ||
                     status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
@@ -46,7 +46,7 @@ Status ExportSample(cli::Session& session, uint64_t limit, PageSample* sample) {
   grpc::ClientContext context;
   const auto stream = stub->ExportPages(&context, request);
   v1::ExportPagesResponse part;
-  // Stops at the limit, since a server might send more than requested without end.
+  // Stops at the limit, because a faulty server could send more than requested without end.
   uint64_t left = limit;
   while (left > 0 && stream->Read(&part)) {
     const uint64_t used = std::min(left, static_cast<uint64_t>(part.pages_size()));

@@ -1,4 +1,4 @@
-// The pages of a running server, with its believed rates.
+// Reads the pages of a running server, with its estimated rates.
 #ifndef FRESHET_LAB_WHAT_IF_SERVER_PAGES_H_
 #define FRESHET_LAB_WHAT_IF_SERVER_PAGES_H_
 
@@ -17,10 +17,10 @@ struct ServerPages {
   double crawls_per_day = 0;  // the crawl rate of the server
 };
 
-// Adds pages that are not gone to the sample: the first `limit` > 0 exported ones. The export's
-// order makes these the pages of hosts that a hash chooses. All sources of a page count as one,
-// with the recall and the false signals of its rates. Unavailable: there is no server, or it stops.
-// Other failures of the server become FailedPrecondition.
+// Adds to the sample the first `limit` > 0 exported pages that are not gone. Because of the order
+// of the export, these are the pages of hosts that a hash chooses. All sources of a page count as
+// one, with the recall and the false signals of its rates. Unavailable: there is no server, or it
+// stops. Other failures of the server become FailedPrecondition.
 [[nodiscard]] StatusOr<ServerPages> ReadServerPages(cli::Session& session, uint64_t limit,
                                                     PageSample* sample);
 

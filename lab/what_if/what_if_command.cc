@@ -42,7 +42,7 @@ Status CheckFlags(const WhatIfFlags& flags) {
   return {};
 }
 
-// Fills the sample, and options that the flags do not set.
+// Fills the sample, and the options that no flag sets.
 Status ReadPages(const WhatIfFlags& flags, WhatIfOptions* options, PageSample* sample) {
   if (!flags.pages.empty()) {
     RETURN_IF_ERROR(WithInput(flags.pages,
@@ -80,8 +80,8 @@ Status RunWhatIf(const WhatIfFlags& flags) {
     if (left) std::cerr << fmt::format("{:.0f}% computed, {}\n", 100 * share, *left);
   };
   ASSIGN_OR_RETURN(const WhatIfAnswer answer, AskWhatIf(sample.items(), options, progress));
-  // Prints before the plot, so that minutes of computing are not lost if its file cannot be
-  // written.
+  // Prints the answer before it draws the plot, so that minutes of computing are not lost if the
+  // file of the plot cannot be written.
   std::cout << (flags.json ? WhatIfJson(answer) : WhatIfTable(answer));
   if (flags.plot.empty()) return {};
   return WriteFile(flags.plot, WhatIfSvg(answer));

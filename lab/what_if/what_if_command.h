@@ -1,4 +1,4 @@
-// freshet-sim what-if: the command.
+// freshet-sim what-if: predicts freshness under other conditions.
 #ifndef FRESHET_LAB_WHAT_IF_WHAT_IF_COMMAND_H_
 #define FRESHET_LAB_WHAT_IF_WHAT_IF_COMMAND_H_
 

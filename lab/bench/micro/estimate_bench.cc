@@ -1,4 +1,5 @@
-// Estimates of change rates a second on one core, 20 observations a page: items_per_second.
+// Measures estimates of change rates per second on one core, with 20 observations of each page. The
+// result is items_per_second.
 #include <cmath>
 #include <cstddef>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// Rate plans of 100,000 pages on one core (freshet-bench plan has the full size), and the function
-// on which the lds and frontera solvers spend their time.
+// Measures rate plans of 100,000 pages on one core (freshet-bench plan measures the full size), and
+// the function on which the solvers of lds and frontera spend most of their time.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

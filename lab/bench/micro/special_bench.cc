@@ -1,6 +1,6 @@
-// special_bench: our incomplete gamma function and root finder against those of Boost.Math, on the
-// same inputs (docs/decisions/0011). The time is that of one call; the counter `digest` is the sum
-// of all answers, which agree except for rounding.
+// Compares our incomplete gamma function and root finder with those of Boost.Math, on the same
+// inputs (docs/decisions/0011). The reported time is that of one call. The counter `digest` is the
+// sum of all answers, which agree except for rounding.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -24,7 +24,8 @@ struct Input {
   double x = 0;
 };
 
-// Orders and arguments typical of crawl values: small orders, on both sides of the diagonal.
+// Orders and arguments that are typical of crawl values: small orders, on both sides of the
+// diagonal.
 std::vector<Input> Inputs(double largest_order) {
   std::mt19937_64 random(1);
   std::uniform_real_distribution<double> uniform(0, 1);
@@ -57,8 +58,8 @@ void BM_GammaOfBoost(benchmark::State& state, double largest_order) {
       [](const Input& in) { return boost::math::gamma_p(in.a, in.x); });
 }
 
-// Finds the rate x at which 1 - e^-x - y x rises through zero: an equation like those of the
-// estimators, with their bracket and guess.
+// Finds the rate x at which 1 - e^-x - y x rises through zero: The equation, the bracket and the
+// first guess are like those of the estimators.
 struct Rising {
   double y = 0;
   [[nodiscard]] ValueAndSlope operator()(double x) const {

@@ -1,4 +1,4 @@
-// The cost of canonicalising a URL, paid for every item from clients.
+// Measures the cost of canonicalising a URL, which is paid for every item from clients.
 #include <cstdlib>
 #include <string>
 #include <utility>

@@ -24,7 +24,7 @@ struct Sample {
   double price = 0;
 };
 
-// How pages are drawn: decides which evaluation of core/model/ncis_value.h they need.
+// How pages are drawn. This determines which evaluation of core/model/ncis_value.h they need.
 enum class Draw { kAny, kFirstTerm, kUpToThreeTerms, kTenThousandTerms, kPoles, kTransition };
 
 PageRates DrawRates(std::mt19937_64& random, Draw draw, double s) {
