@@ -1,4 +1,4 @@
-// Tests without a server: tokens, and whether the client may send them.
+// Tests tokens, and when the client may send them, without a server.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

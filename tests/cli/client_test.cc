@@ -1,4 +1,4 @@
-// The client as users see it: command lines, input, output and exit codes.
+// Tests the client as users see it: command lines, input, output and exit codes.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -74,7 +74,7 @@ TEST(UpsertTest, TakesUrlsWithImportanceAsArguments) {
   EXPECT_FALSE(pages[1].has_importance());
 }
 
-// All forms of input mean the same pages.
+// All forms of input describe the same pages.
 TEST(UpsertTest, TakesLinesTablesAndJson) {
   const std::vector<std::string> inputs = {
       "http://a.test/ 2\nhttp://b.test/\n", "http://a.test/\t2\r\nhttp://b.test/\r\n\r\n",
@@ -205,7 +205,8 @@ TEST(ConnectionTest, SaysAtOnceThatNobodyListens) {
   EXPECT_THAT(run.err, StartsWith("127.0.0.1:1: connection refused; trying again for 2 s\n"));
 }
 
-// The port numbers are neighbours. This mistake took five seconds and then a message about TLS.
+// The numbers of the two ports differ by one. Previously, the client needed five seconds to detect
+// this mistake, and then printed a message about TLS.
 TEST(ConnectionTest, KnowsTheHttpPort) {
   const SmallSite http;
   const std::string address = http.url().substr(http.url().find("//") + 2);
@@ -269,7 +270,7 @@ TEST(UsageTest, RefusesWhatItDoesNotKnow) {
   }
   EXPECT_EQ(RunClient({"--help"}).code, kAccepted);
   EXPECT_THAT(RunClient({"--version"}).out, StartsWith("freshet "));
-  // The command needs no server.
+  // `version` needs no server.
   EXPECT_EQ(RunClient({"version"}).out, RunClient({"--version"}).out);
 }
 
@@ -290,7 +291,7 @@ TEST(RecheckTest, CallsAgainWhenTheServerSays) {
   const Outcome run = server.Run({"recheck", "https://a.test/"});
   EXPECT_EQ(run.code, kAccepted) << run.err;
   EXPECT_EQ(server.pages.rechecks.size(), 4U);
-  // The retries end with the time of the call.
+  // The retries end when the time of the call is used up.
   server.pages.busy = 1'000'000;
   const Outcome late = server.Run({"--timeout", "0.2", "recheck", "https://a.test/"});
   EXPECT_NE(late.code, kAccepted);
@@ -436,7 +437,7 @@ TEST(SignalTest, ReadsASitemapAsOnePoll) {
     ASSERT_EQ(signals.size(), 3);
     EXPECT_EQ(signals[0].url(), "http://a.test/?x=1&y=2");
     EXPECT_EQ(signals[0].source(), "sitemap");
-    // A day or a year without a zone ends where it ends last.
+    // A date without a zone ends when it ends in the last of all time zones.
     EXPECT_EQ(signals[0].change_time().seconds(), 1'716'033'599);
     EXPECT_EQ(signals[0].signal_id(), "lastmod 1715904000.000000000");
     EXPECT_EQ(signals[1].change_time().seconds(), 1'715'990'523);
@@ -736,7 +737,7 @@ TEST(AdminTest, ListsHostsToTheLastAndDeletesOne) {
             "a.test: being deleted, 7 pages are left\n");
 }
 
-// A page's URL used to delete its whole host, without a question.
+// Regression: the URL of a page deleted its whole host, without a question.
 TEST(AdminTest, DeletesNothingUnasked) {
   // No server listens there: the client refuses before it calls.
   const auto run = [](std::vector<std::string> arguments) {

@@ -1,4 +1,4 @@
-// Completion scripts, run by their shells.
+// Tests completion scripts by running them in their shells.
 #include "tools/cli/completion.h"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Not;
 
-// The output of a shell, by words.
+// Returns the output of a shell, split into words.
 std::vector<std::string> RunShell(const std::string& shell, const std::string& script) {
   const TempDir dir;
   std::ofstream(dir / "script") << script;
@@ -41,14 +41,15 @@ std::string Script(const char* shell) {
   return run.out;
 }
 
-// Bash's completions of the last word of a line. `words` are split as by bash, even at `=`.
+// Returns bash's completions of the last word of a line. `words` are split as bash splits them,
+// even at `=`.
 std::vector<std::string> InBash(const std::string& words) {
   return RunShell("bash --norc", "set -eu\n" + Script("bash") + "COMP_WORDS=(freshet " + words +
                                      ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_freshet\n"
                                      "echo \"${COMPREPLY[@]-}\"\n");
 }
 
-// Zsh's completions. Functions that print their arguments replace its own.
+// Returns zsh's completions. Functions that print their arguments replace zsh's own.
 std::vector<std::string> InZsh(const std::string& words) {
   return RunShell("zsh -f",
                   "compdef() { }\n_files() { print FILES }\ncompset() { }\n"

@@ -1,4 +1,4 @@
-// The settings file: its keys, what takes precedence over it, and refused files.
+// Tests the settings file: its keys, what takes precedence over it, and files that are refused.
 #include "tools/cli/config_file.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ std::string WriteSettings(const TempDir& dir, const std::string& text, mode_t mo
   return path;
 }
 
-// Sets an environment variable for the scope.
+// Sets an environment variable until the end of the scope.
 class Variable {
  public:
   Variable(const char* name, const std::string& value) : name_(name) {
@@ -108,7 +108,7 @@ TEST(ConfigFileTest, ATokenIsItsOwnersAlone) {
     EXPECT_THAT(run.err, HasSubstr("token: others may read the file: chmod 600"));
     EXPECT_THAT(run.err, Not(HasSubstr("secret")));
   }
-  // Without a token the file need not be private.
+  // A file without a token may be readable by others.
   EXPECT_TRUE(ReadConfigFile(WriteSettings(dir, "token_file: token\n", 0644)).ok());
 }
 
@@ -133,7 +133,7 @@ TEST(ConfigFileTest, FlagsWinOverTheEnvironmentAndThatOverTheFile) {
   EXPECT_EQ(RunClient({"--config", dir / "none", "version"}).code, kBadUsage);
 }
 
-// An identity from a flag or variable replaces the file's whole identity.
+// A token or certificate from a flag or variable replaces all security settings of the file.
 TEST(ConfigFileTest, IdentitiesAreNotMixed) {
   const TempDir dir;
   std::ofstream(dir / "token") << "no token at all\n";

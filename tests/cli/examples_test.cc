@@ -1,4 +1,4 @@
-// Examples in the help: every command has some, and they use that command.
+// Tests that the help of every command has examples, and that they use this command.
 #include "tools/cli/examples.h"
 
 #include <gmock/gmock.h>
@@ -21,21 +21,22 @@ std::vector<std::string> WordsOf(const std::string& line) {
   return words;
 }
 
-// The commands that the help of another command lists.
+// Returns the commands that a help text lists.
 std::vector<std::string> CommandsIn(const std::string& help) {
   std::vector<std::string> commands;
   std::istringstream stream(help);
   bool listed = false;
   for (std::string line; std::getline(stream, line);) {
     if (line.empty()) listed = false;
-    // Continuation lines have a larger indent.
+    // Continuation lines are indented further.
     if (listed && line.starts_with("  ") && line[2] != ' ') commands.push_back(WordsOf(line)[0]);
     if (line == "Commands:" || line.ends_with(" commands:")) listed = true;
   }
   return commands;
 }
 
-// Checks the help of a command and of all commands below it; returns their number.
+// Checks the help of a command and of all commands below it. Returns the number of checked
+// commands.
 int CheckHelp(const std::vector<std::string>& path, const std::string& above) {
   std::vector<std::string> line = path;
   line.emplace_back("--help");

@@ -1,4 +1,4 @@
-// `freshet explain`: its words, its forecast and its curves.
+// Tests `freshet explain`: its words, its forecast and its curves.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ using testing::Not;
 
 constexpr int64_t kNow = 1'772'359'200;
 
-// A page with a staleness of 0.5, below the price, which its value reaches in one day.
+// Explains a page with a staleness of 0.5. Its value is below the price, and reaches it in one day.
 v1::Explanation Waiting() {
   v1::Explanation why;
   why.mutable_as_of()->set_seconds(kNow);
@@ -30,7 +30,7 @@ v1::Explanation Waiting() {
   why.set_probability_fresh(std::exp(-0.5));
   why.set_value_share(1);
   why.set_staleness_rate_per_day(0.5);
-  // The page changes less now than on average.
+  // The page currently changes less than on average.
   why.mutable_estimates()->set_unsignalled_rate_per_day(0.8);
   why.mutable_estimates()->mutable_change_rate_per_day()->set_value(0.5);
   why.mutable_next_expected_crawl_time()->set_seconds(kNow + 86400);
@@ -56,7 +56,7 @@ TEST(ForecastTest, GoesThroughWhatTheServerSays) {
 
 TEST(ForecastTest, TakesTheExtremes) {
   v1::Explanation why = Waiting();
-  why.set_price(0);  // a rate policy
+  why.set_price(0);  // as under a rate policy
   EXPECT_TRUE(std::isnan(Forecast(why, 2)[1].value));
   why = Waiting();
   why.clear_next_expected_crawl_time();
@@ -119,7 +119,7 @@ TEST(ExplainTest, NamesWhatEachDecisionWaitsFor) {
     const bool known = i != v1::DECISION_UNSPECIFIED;
     EXPECT_EQ(run.out.find("does not know") == std::string::npos, known) << run.out;
   }
-  // A page that was never crawled has a short explanation.
+  // The explanation of a page that was never crawled is short.
   server.pages.explanation = v1::Explanation();
   const Outcome run = server.Run({"explain", "http://a.test/"});
   EXPECT_EQ(run.code, kAccepted);

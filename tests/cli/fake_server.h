@@ -1,4 +1,4 @@
-// A server for tests of the client, which records requests and gives prepared answers.
+// A server for tests of the client. It records requests and gives prepared answers.
 #ifndef FRESHET_TESTS_CLI_FAKE_SERVER_H_
 #define FRESHET_TESTS_CLI_FAKE_SERVER_H_
 
@@ -20,7 +20,7 @@
 
 namespace freshet::cli {
 
-// Refuses an item.
+// Makes the status of a refused item.
 inline v1::ItemStatus Refusal(int index, v1::ErrorCode code, const std::string& field,
                               const std::string& reason, bool retryable = false) {
   v1::ItemStatus status;
@@ -33,13 +33,13 @@ inline v1::ItemStatus Refusal(int index, v1::ErrorCode code, const std::string& 
   return status;
 }
 
-// Records batches and acknowledges each by `judge`. Thread-compatible.
+// Records batches, and acknowledges each with the statuses that `judge` returns. Thread-compatible.
 template <typename Request, typename Response>
 struct BatchLog {
   std::vector<Request> requests;
   std::function<void(const Request&, v1::BatchAck*)> judge = [](const Request&, v1::BatchAck*) {};
-  // Status that ends the stream instead of the acknowledgement of message `fail_at`, counted from
-  // 0.
+  // The status that ends the stream instead of the acknowledgement of message `fail_at`, counted
+  // from 0.
   grpc::Status failure = {grpc::StatusCode::UNAVAILABLE, "going down"};
   size_t fail_at = SIZE_MAX;
   bool silent = false;  // acknowledge nothing
@@ -343,7 +343,7 @@ inline Outcome RunClient(std::vector<std::string> arguments, const std::string& 
   return {outcome.code, out.str(), err.str()};
 }
 
-// All services on a free port. Thread-compatible.
+// A server with all services on a free port. Thread-compatible.
 class FakeServer {
  public:
   FakeServer() {

@@ -1,4 +1,4 @@
-// Fleets as the client shows them, with a fake server.
+// Tests how the client shows fleets, with a fake server.
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/cli/fake_server.h"
@@ -142,7 +142,7 @@ TEST(FleetCommand, ListsAndStatisticsFailBelowWhatTheyShowWhereADivisionIsMissin
   EXPECT_THAT(hosts.err, HasSubstr("freshet: division 1: is away\n"));
 }
 
-// Each attempt may wait as long as a server waits for the division, so this can take minutes.
+// Each attempt can wait as long as the server waits for the division, so retrying can take minutes.
 TEST(UpsertTest, SaysOnceWhyItTriesAgainWhereADivisionIsAway) {
   FakeServer server;
   server.pages.upserts.judge = [&server](const v1::UpsertPagesRequest& request, v1::BatchAck* ack) {

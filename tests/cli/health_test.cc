@@ -1,4 +1,4 @@
-// `freshet health` with gRPC servers whose health a test sets.
+// Tests `freshet health` with gRPC servers whose health the tests set.
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Misleading input: tables in a wrong form, and bytes that grow a thousandfold.
+// Tests misleading input: tables in a wrong format, and compressed bytes that grow a thousandfold.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ std::string Written(const TempDir& dir, const std::string& name, const std::stri
   return dir / name;
 }
 
-// Writes a file of `mib` MiB of one byte, compressed a thousandfold, in `members` parts.
+// Writes a file of `mib` MiB of equal bytes, compressed a thousandfold, in `members` members.
 std::string WriteBomb(const TempDir& dir, int mib, int members = 1) {
   const std::string path = dir / "bomb.gz";
   const std::string block(size_t{1} << 20, 'a');
@@ -160,7 +160,7 @@ TEST(CsvTest, IsToldByTheNameOfTheFile) {
   EXPECT_EQ(server.Run({"upsert", Written(dir, "c.csv", "url\nhttp://a.test/\n")}).code, kAccepted);
 }
 
-// Commas may be part of URLs, unless something else shows that the input is CSV.
+// URLs can contain commas. A line is refused as CSV only if something else shows that it is CSV.
 TEST(CsvTest, LeavesUrlsWithCommasAlone) {
   FakeServer server;
   const Outcome plain = server.Run({"upsert"}, "http://a.test/news,1.html\nhttp://a.test/a;b 2\n");

@@ -1,4 +1,4 @@
-// Failed output, and lists that end too early: both are noticed.
+// Tests that the client notices failed output and incomplete lists.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -110,7 +110,7 @@ TEST(ListOutputTest, ThatEndsEarlyIsAnError) {
   EXPECT_EQ(quiet.err,
             "freshet: the server ended the list before it had sent all pages, after 3 pages: "
             "--page-token abc\n");
-  // A list cut off below its limit is noticed, too.
+  // The client also notices a list that ends before its limit.
   EXPECT_EQ(server.Run({"list", "--limit", "4"}).code, kUnreachable);
   EXPECT_EQ(server.Run({"list", "--limit", "3"}).code, kAccepted);
 

@@ -1,4 +1,4 @@
-// freshetd itself in a separate process, and a client for it.
+// Runs freshetd in a separate process, and the client with it.
 #ifndef FRESHET_TESTS_CLI_REAL_SERVER_H_
 #define FRESHET_TESTS_CLI_REAL_SERVER_H_
 
@@ -18,7 +18,7 @@
 
 namespace freshet::cli {
 
-// freshetd on free ports with its own directory. Thread-compatible.
+// A freshetd on free ports with a separate directory. Thread-compatible.
 class RealServer {
  public:
   explicit RealServer(std::string data_dir) : data_dir_(std::move(data_dir)) { Start(); }

@@ -1,4 +1,4 @@
-// Unreadable rows are named and skipped, or end the input.
+// Tests that unreadable rows are reported and skipped, or end the input.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ TEST(RowsTest, NamesAMalformedRowAndGoesOnUnlessItIsToBeStrict) {
     EXPECT_EQ(strict.err, error) << input;
   }
   FakeServer server;
-  // A plain line may contain any text; the server checks whether it is a URL.
+  // A plain line can be any text. The server checks whether it is a URL.
   EXPECT_EQ(server.Run({"upsert"}, "http://a.test/\n{}\n").code, kAccepted);
   const std::string out = server.Run({"--json", "upsert"}, bad[1].first).out;
   const auto refused = nlohmann::json::parse(out.substr(0, out.find('\n')));
@@ -77,7 +77,7 @@ TEST(RowsTest, EndsWhereNothingBehindCanBeUnderstood) {
   }
 }
 
-// Each line of a UTF-16 input used to be an unreadable row, "not valid UTF-8".
+// Previously, each line of a UTF-16 input was reported as an unreadable row, "not valid UTF-8".
 TEST(RowsTest, AnInputInUtf16IsRefusedAsAWhole) {
   for (const std::string& mark : {std::string("\xFF\xFE"), std::string("\xFE\xFF")}) {
     for (const char* command : {"upsert", "remove", "import"}) {

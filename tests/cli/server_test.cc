@@ -1,4 +1,5 @@
-// The client with freshetd itself: after a crash it shows all that was acknowledged.
+// Tests the client with a real freshetd. After a crash, the client shows everything that was
+// acknowledged.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,7 +31,7 @@ TEST(RealServerTest, ShowsAfterACrashWhatWasAcknowledged) {
   const json assignment = server.RunJson({"next", "--wait", "10s"});
   ASSERT_EQ(assignment["url"], "https://example.org/a") << "the more important page comes first";
   const std::string lease = assignment["lease_id"].dump();
-  // The worker's clock is years behind, so its fetch counts as of the beginning of the lease.
+  // The worker's clock is years behind, so the fetch is dated at the beginning of the lease.
   const Outcome reported = server.Run({"report", lease, "changed", "1700000000"});
   ASSERT_EQ(reported.code, kAccepted);
   EXPECT_THAT(reported.err, HasSubstr("before the lease began: taken as that"));
@@ -56,7 +57,7 @@ TEST(RealServerTest, ShowsAfterACrashWhatWasAcknowledged) {
   EXPECT_THAT(server.Run({"sources"}).out, HasSubstr("shop"));
   EXPECT_EQ(server.Run({"rate"}).out, "123 crawls per second\n");
 
-  // A repeated result counts once, even if another process took the first one.
+  // A repeated result counts once, even if another server process received the first one.
   const Outcome again =
       server.Run({"report"}, "url\tlease_id\toutcome\tfetch_time\nhttps://example.org/a\t" + lease +
                                  "\tchanged\t1700000000\n");
@@ -72,7 +73,7 @@ TEST(RealServerTest, ReportsWhatTheStatusCodeSays) {
   EXPECT_EQ(reported.code, kAccepted) << reported.err;
   EXPECT_EQ(server.RunJson({"get", "https://example.org/"})["page"]["last_outcome"],
             "CRAWL_OUTCOME_ERROR");
-  // Status 200 does not say whether the page has changed.
+  // Status 200 does not tell whether the page has changed.
   const Outcome open = server.Run({"report"}, "url\thttp_status\nhttps://example.org/\t200\n");
   EXPECT_EQ(open.code, kRefused);
   EXPECT_THAT(open.err, HasSubstr("outcome"));

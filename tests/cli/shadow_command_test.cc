@@ -1,4 +1,4 @@
-// `freshet crawls set --frontier-mode` and `freshet crawls shadow`.
+// Tests `freshet crawls set --frontier-mode` and `freshet crawls shadow`.
 #include <string>
 
 #include "gmock/gmock.h"

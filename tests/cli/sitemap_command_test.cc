@@ -1,4 +1,4 @@
-// `freshet sitemap`, with sites on this machine and a fake server.
+// Tests `freshet sitemap`, with sites on this machine and a fake server.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ std::string Entry(const std::string& url, const std::string& date, const std::st
   return "<url><loc>" + url + "</loc><lastmod>" + date + "</lastmod>" + more + "</url>";
 }
 
-// Each test has its own state.
+// Each test has a separate state file.
 class SitemapCommandTest : public testing::Test {
  protected:
   Outcome Poll(std::vector<std::string> arguments) {
@@ -69,7 +69,7 @@ TEST_F(SitemapCommandTest, SendsPagesThenSignalsAsOnePoll) {
   EXPECT_EQ(poll.signals(0).signal_id(), "lastmod 1715990400.000000000");
 }
 
-// The server judges a poll by its size, even if it comes in several messages.
+// The server judges a poll by its size, even if the poll arrives in several messages.
 TEST_F(SitemapCommandTest, SignalsOfSeveralTurnsAreOnePoll) {
   const auto map = [this](const std::string& date) {
     std::string text = "<urlset>";
@@ -192,8 +192,9 @@ TEST_F(SitemapCommandTest, OfOnePollSoManyComplaintsArePrinted) {
   const Outcome run = Poll({site_.url()});
   EXPECT_EQ(run.code, kRefused);
   EXPECT_THAT(run.err, HasSubstr("/0: refused: entry 1: " + site_.url() + "/0/0: url: is ugly\n"));
-  // Three documents print ten refusals, ten skipped entries and a line with the rest each. The last
-  // line counts the lines of three more such documents and of six with refusals only.
+  // Three documents print ten refusals each, ten skipped entries, and a line with the number of the
+  // rest. The last line counts the lines that are not printed, of three more such documents and of
+  // six with only refusals.
   EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 3 * 21 + 1) << run.err;
   EXPECT_THAT(run.err, HasSubstr(site_.url() + ": 123 more lines about this site's documents"));
   const std::string out =
@@ -286,7 +287,7 @@ class Client {
   Client& operator=(const Client&) = delete;
 
   void Signal(int number) const { kill(process_, number); }
-  // The exit code; -1 if a signal ended it.
+  // Returns the exit code; -1 = a signal ended the process.
   int Wait() {
     if (process_ <= 0) return -1;
     int status = 0;
@@ -294,7 +295,7 @@ class Client {
     process_ = 0;
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
-  // Peak memory so far. The figure of wait4 includes the process before exec.
+  // The peak memory so far. The figure of wait4 would include the process before exec.
   [[nodiscard]] int64_t MaxKilobytes() const {
     const std::string status = ReadWholeFile("/proc/" + std::to_string(process_) + "/status");
     const size_t found = status.find("VmHWM:");
@@ -379,12 +380,12 @@ TEST_F(SitemapCommandTest, MemoryDoesNotGrowWithTheDocument) {
   int pages = 0;
   for (const auto& request : server_.pages.upserts.requests) pages += request.pages_size();
   EXPECT_EQ(pages, 50'001) << "the second time nothing is new";
-  // Memory for a message of a megabyte under way, gRPC's copies of it, and pages of the state.
+  // Memory for a message of a megabyte in flight, gRPC's copies of it, and pages of the state.
   EXPECT_LT(large_peak - small_peak, 32 << 10);
   EXPECT_LT(again_peak - small_peak, 16 << 10);
 }
 
-// The whole way, with a real server.
+// Tests the whole path, with a real server.
 TEST(SitemapServerTest, PagesOfAnIndexAreKnownAndSignalled) {
   const TempDir dir;
   RealServer server(dir / "data");

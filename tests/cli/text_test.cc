@@ -1,4 +1,4 @@
-// Values as people write and read them, and messages as JSON.
+// Tests values in the form in which people write and read them, and messages as JSON.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// `freshet top`: its frames, and its output without a terminal.
+// Tests `freshet top`: its frames, and its output without a terminal.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -72,7 +72,7 @@ TEST(TopFramesTest, ADivisionThatComesAndGoesIsNoRate) {
   without.statistics.mutable_schedule()->set_assignments(80);
   frames.Add(without);
   EXPECT_THAT(Text(frames.Lines({80, 40})), HasSubstr("crawls     10 of 50/s"));
-  // The division returns, and its old counts are not of the last two seconds.
+  // The division is back. Its older counts do not belong to the last two seconds.
   frames.Add(SampleAt(16, 9'000));
   EXPECT_THAT(Text(frames.Lines({80, 40})), HasSubstr("crawls     - of 50/s"));
 }

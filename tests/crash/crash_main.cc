@@ -1,5 +1,5 @@
-// Kills freshetd again and again, and checks each time that everything acknowledged is there. The
-// command line sets the number of kills and the first seed.
+// Kills freshetd again and again. Each time, checks that everything that was acknowledged is there.
+// The command line sets the number of kills and the first seed.
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,14 +25,14 @@ struct Options {
   uint64_t slow_sync = 0;
 };
 
-// Slows the disk of servers started from now on, so that they take in and read the next messages
+// Slows down the disk of servers that are started from now on, so that they read the next messages
 // during a commit.
 void SlowSyncs(uint64_t millis) {
   setenv("LD_PRELOAD", FRESHET_SLOW_SYNC, 1);
   setenv("FRESHET_SLOW_SYNC_MS", std::to_string(millis).c_str(), 1);
 }
 
-// Lanes have different seeds. Each does its share of the kills.
+// Each lane has a different seed and does its share of the kills.
 int Main(const Options& options) {
   if (options.slow_sync > 0) SlowSyncs(options.slow_sync);
   std::string pattern = std::filesystem::temp_directory_path() / "freshet_crash_XXXXXX";

@@ -1,4 +1,4 @@
-// A freshetd in a separate process that can be killed.
+// Runs freshetd in a separate process that can be killed.
 #ifndef FRESHET_TESTS_CRASH_DAEMON_H_
 #define FRESHET_TESTS_CRASH_DAEMON_H_
 
@@ -15,32 +15,33 @@ namespace freshet::crash {
 // The process of a server. Thread-compatible.
 class Daemon {
  public:
-  // Logs to the file `log`. Runs in `directory`; "" = that of this process.
+  // The server logs to the file `log`, and runs in `directory`; "" = the directory of this process.
   Daemon(std::string data_dir, std::string log, std::string directory = "")
       : data_dir_(std::move(data_dir)), log_(std::move(log)), directory_(std::move(directory)) {}
   ~Daemon();
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
 
-  // Limits the files that it may have open. Call before Spawn().
+  // Limits the number of files that the server may have open. Must be called before Spawn().
   void LimitFiles(int files) { max_files_ = files; }
   // Starts the process without waiting.
   void Spawn(const std::vector<std::string>& flags);
-  // Waits for the ready line. Returns "" or the error.
+  // Waits until the server prints that it is ready. Returns "" or the error.
   [[nodiscard]] std::string AwaitReady();
-  // Kills the process. Returns "", or how it ended before.
+  // Kills the process. Returns "", or how the process had ended before.
   [[nodiscard]] std::string Kill();
   // Checks the whole store with `freshetd --verify` while no server runs. Returns "" or the
   // problems.
   [[nodiscard]] std::string Verify(std::vector<std::string> flags);
   void RequestStop() const;
-  // Whether it ends within this time; AwaitEnd() is still needed.
+  // Returns true if the process ends within this time. AwaitEnd() must still be called.
   [[nodiscard]] bool EndsWithin(int seconds) const;
-  // Waits for the end after RequestStop(). Returns "", or how it ended if not with exit code 0.
+  // Waits for the end after RequestStop(). Returns "", or how the process ended if not with exit
+  // code 0.
   [[nodiscard]] std::string AwaitEnd();
 
   [[nodiscard]] const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
-  // The address in its ready line.
+  // The address that the server printed when it was ready.
   [[nodiscard]] const std::string& grpc_address() const { return grpc_address_; }
   [[nodiscard]] const std::string& http_address() const { return http_address_; }
   [[nodiscard]] uint64_t pages() const { return pages_; }

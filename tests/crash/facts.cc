@@ -91,7 +91,7 @@ std::vector<v1::ItemOutcome> AllowedResult(const Facts& page, const Op& op, int6
     over = {v1::ITEM_OUTCOME_APPLIED};
   }
   if (open) over.insert(over.begin(), v1::ITEM_OUTCOME_APPLIED);
-  // A lease that ended because its page was removed leaves no trace.
+  // A lease that ended because its page was removed is not recorded anywhere.
   if (alone && lease != page.last_lease && !open) over.push_back(v1::ITEM_OUTCOME_REFUSED);
   return over;
 }
@@ -155,8 +155,8 @@ std::string Mismatch(const char* field, const auto& expected, const auto& seen) 
   return fmt::format("{} is {}, expected {}; ", field, seen, expected);
 }
 
-// Counts by source only. The class of single signals depends on earlier ones, which a restart
-// forgets.
+// Returns only counts by source. The class of a single signal depends on earlier ones, which a
+// restart forgets.
 std::string SignalsText(const std::map<Facts::Signal, uint32_t>& signals) {
   std::map<std::string, uint32_t> sums;
   for (const auto& [kind, count] : signals) sums[kind.first] += count;
@@ -177,7 +177,7 @@ std::string SignalsText(const v1::Page& page) {
 
 std::string DifferenceOfSettings(const Facts& page, const v1::Page& seen) {
   const double rate = seen.has_known_change_rate_per_day() ? seen.known_change_rate_per_day() : -1;
-  // The server keeps the rate per second, so the conversion rounds twice.
+  // The server stores the rate per second, so the conversion rounds twice.
   const bool same_rate = std::abs(rate - page.known_rate.value_or(-1)) <= 1e-9 * (1 + rate);
   std::string all = Mismatch("importance", page.importance, seen.importance());
   all += Mismatch("min_interval", page.min_interval, SpanMicros(seen.min_interval()));

@@ -1,5 +1,5 @@
-// A client's expectations of one page: the twin of every page that the crash test has touched. It
-// follows the API's documentation, not the server's code.
+// A client's expectations of one page. Every page that the crash test has used has such a twin. It
+// follows the documentation of the API, not the server's code.
 #ifndef FRESHET_TESTS_CRASH_FACTS_H_
 #define FRESHET_TESTS_CRASH_FACTS_H_
 
@@ -15,9 +15,9 @@
 
 namespace freshet::crash {
 
-// Microseconds since 1970 by the machine's clock, which the server also uses.
+// Returns microseconds since 1970 by the machine's clock, which the server uses, too.
 [[nodiscard]] int64_t NowMicros();
-// A time that never repeats, at most some milliseconds ahead of the clock.
+// Returns a time that was never returned before, at most some milliseconds ahead of the clock.
 [[nodiscard]] int64_t UniqueMicros();
 
 [[nodiscard]] int64_t MicrosOf(const google::protobuf::Timestamp& time);
@@ -59,8 +59,8 @@ struct Facts {
   // Crawls.
   int64_t first_seen = 0;  // 0 = not seen yet
   int64_t last_crawl = 0;
-  // A fetch under a lease is dated at the arrival of its result at the latest, so `last_crawl_low`
-  // is the lower bound of the last crawl and `last_crawl` the upper one.
+  // The bounds of the time of the last crawl. They can differ, because a fetch under a lease is
+  // dated at the latest when its result arrives.
   int64_t last_crawl_low = 0;
   v1::CrawlOutcome last_outcome = v1::CRAWL_OUTCOME_UNSPECIFIED;
   int32_t http_status = 0;
@@ -77,9 +77,9 @@ struct Facts {
   // Signals since the last crawl, by source and burst class.
   using Signal = std::pair<std::string, v1::BurstClass>;
   std::map<Signal, uint32_t> signals;
-  // Signals that came during the open lease and whose change is after any fetch under it.
+  // Signals that came during the open lease, and whose changes are later than any fetch under it.
   std::vector<Signal> ahead;
-  // The latest change that the waiting signals of a source claim.
+  // The latest change that the waiting signals of a source have claimed.
   struct Newest {
     int64_t low = 0;  // bounds of the time
     int64_t high = 0;
@@ -88,8 +88,8 @@ struct Facts {
   KnownLease lease;
 };
 
-// The possible outcomes of an operation; the first is the usual one. `now` is an instant after the
-// answer.
+// Returns the possible outcomes of an operation. The first is the usual one. `now` is an instant
+// after the answer.
 [[nodiscard]] std::vector<v1::ItemOutcome> Allowed(const Facts& page, const Op& op, int64_t now);
 
 // Updates the expected page after an operation with this outcome.

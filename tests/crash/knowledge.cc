@@ -10,7 +10,8 @@ namespace {
 constexpr size_t kMostStates = 32;
 constexpr size_t kMostPending = 6;
 
-// Whether a new lease is possible after the operation: it ends the open lease or makes the page.
+// Whether a new lease is possible after the operation, because it ends the open lease or adds the
+// page.
 bool Opens(const Op& op) {
   return op.kind == Op::Kind::kResult || op.kind == Op::Kind::kReturn ||
          op.kind == Op::Kind::kUpsert;
@@ -130,10 +131,10 @@ Page* Knowledge::OnAssignment(const v1::Assignment& assignment, const std::strin
   if (!lease_ids_.insert(assignment.lease_id()).second) return wrong("was given before");
   const KnownLease& open = page->facts.lease;
   const bool closed = open.id == 0 || open.deadline <= NowMicros();
-  // The assignment left before the removal.
+  // The assignment was sent before the removal.
   if (page->retired && page->pending.empty()) return nullptr;
   if (!page->facts.exists || !closed) {
-    // The assignment shows the outcome of an operation whose answer is still under way.
+    // The assignment shows the outcome of an operation whose answer is still in flight.
     const auto last = std::find_if(page->pending.rbegin(), page->pending.rend(),
                                    [](const auto& op) { return Opens(*op); });
     if (last == page->pending.rend()) {
@@ -154,8 +155,8 @@ void Knowledge::Compare(const std::map<std::string, v1::Page>& seen, int64_t bef
   for (const auto& [key, page] : seen) {
     if (!by_key_.contains(key)) return Fail(key + " is there, but was never added");
   }
-  // The operations of one message in one shard all happen or all do not, and messages happen in
-  // order. Pages of a host share a shard.
+  // The operations of one message in one shard either all happen or all do not, and messages happen
+  // in order. All pages of a host are in one shard.
   std::map<std::pair<int, std::string>, std::vector<Page*>> groups;
   for (const auto& page : pages_) {
     const bool idle = page->pending.empty();
@@ -166,7 +167,7 @@ void Knowledge::Compare(const std::map<std::string, v1::Page>& seen, int64_t bef
   }
   const Reading reading{.seen = seen, .before = before, .after = after};
   for (const auto& [group, pages] : groups) CompareGroup(pages, reading);
-  // Forgets pages that are gone for good.
+  // Forgets pages that were removed for good.
   std::erase_if(pages_, [&](const std::unique_ptr<Page>& page) {
     const bool gone = page->retired && !page->facts.exists;
     if (gone) by_key_.erase(KeyOf(page->crawl_id, page->url));

@@ -1,5 +1,5 @@
-// All that the clients of the crash test know: what was acknowledged, what is under way, and so
-// what a restarted server may show.
+// The common knowledge of all clients of the crash test: which items were acknowledged, and which
+// are in flight. It determines what a restarted server may show.
 #ifndef FRESHET_TESTS_CRASH_KNOWLEDGE_H_
 #define FRESHET_TESTS_CRASH_KNOWLEDGE_H_
 
@@ -22,7 +22,7 @@ namespace freshet::crash {
 
 // One page and its twin. Guarded by the Knowledge's mutex.
 //
-// Invariant: all operations of a page that are under way come from one sender, so their order is
+// Invariant: all operations of a page that are in flight come from one sender, so their order is
 // known.
 struct Page {
   std::string url;
@@ -35,7 +35,7 @@ struct Page {
   int sender = -1;
 };
 
-// Politeness of a host as it must be shown. Value type, thread-compatible.
+// The politeness that the server must show for a host. Value type, thread-compatible.
 struct HostFacts {
   int64_t min_delay = 0;
   uint32_t max_in_flight = 0;
@@ -68,13 +68,13 @@ class Knowledge {
   Mutex mutex;
   std::mt19937_64 random;
   std::map<std::string, Setting<HostFacts>> hosts;
-  // Number of removed pages, by host and in total; each may still have a lease.
+  // The number of removed pages, by host and in total. Each might still have a lease.
   std::map<std::string, uint32_t> removed_of;
   uint64_t removed = 0;
   Setting<double> rate;
   Setting<std::string> policy;
   Setting<bool> paused;
-  std::set<std::string> sources;  // acknowledged ones
+  std::set<std::string> sources;  // acknowledged sources
   bool stopping = false;          // whether the server was asked to stop
   uint64_t acknowledged = 0;      // number of items
   uint64_t batches = 0;           // number of messages, which tells their order
@@ -83,18 +83,18 @@ class Knowledge {
   void Fail(const std::string& what);
   [[nodiscard]] std::string failure();
 
-  // A random number in [0, n).
+  // Returns a random number in [0, n).
   [[nodiscard]] uint64_t Below(uint64_t n) { return random() % n; }
   [[nodiscard]] bool Chance(int percent) { return Below(100) < static_cast<uint64_t>(percent); }
-  // A random page of this kind that `sender` may use now; nullptr = none found.
+  // Returns a random page of this kind that `sender` may use now; nullptr = none was found.
   enum class Want { kAny, kKnown, kQuiet, kLive, kHeld };
   [[nodiscard]] Page* Pick(int sender, Want want);
   // Records that an operation is about to be sent.
   void Send(Page* page, int sender, std::shared_ptr<Op> op, Sent* sent);
   // Records the answer to a message.
   void Acknowledge(const Sent& sent, const v1::BatchAck& ack);
-  // Records an assignment; returns its page. nullptr = the assignment is ignored or wrong, and a
-  // wrong one is recorded.
+  // Records an assignment and returns its page. nullptr = the assignment is ignored, or is wrong. A
+  // wrong one is recorded as a failure.
   [[nodiscard]] Page* OnAssignment(const v1::Assignment& assignment, const std::string& worker);
 
   // Compares with the pages of a restarted server, and adopts what only the server can know. The
@@ -121,8 +121,8 @@ class Knowledge {
   // Records that the first `count` pending operations have happened.
   void Settle(Page* page, size_t count);
   void CompareGroup(const std::vector<Page*>& pages, const Reading& reading);
-  // Whether the page looks as if all of its operations up to the batch `cut` had happened, and no
-  // later one. Returns "" or the difference.
+  // Returns "" if the page looks as if all of its operations up to the batch `cut` had happened,
+  // and no later one. Otherwise returns the difference.
   [[nodiscard]] std::string Fits(Page* page, uint64_t cut, const Reading& reading,
                                  std::vector<Settled>* settled) const;
   [[nodiscard]] std::string LeaseDifference(const Page& page, const Facts& facts,

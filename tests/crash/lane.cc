@@ -12,7 +12,7 @@
 namespace freshet::crash {
 namespace {
 
-// Number of runs on one database, which grows old in them.
+// The number of runs on one database, which becomes large in them.
 constexpr uint64_t kRunsPerLife = 25;
 constexpr int kHosts = 12;
 constexpr int kPages = 500;
@@ -109,7 +109,7 @@ std::string Lane::Run(uint64_t run) {
   return knowledge_->failure();
 }
 
-// --- Ends
+// --- Ways to end a run
 
 void Lane::Kill() {
   const std::string wrong = daemon_->Kill();
@@ -234,7 +234,8 @@ Lane::Export Lane::ReadAll(const std::shared_ptr<grpc::Channel>& channel) {
   return all;
 }
 
-// Waits for work that the last operations triggered, such as weighing the signals of a burst again.
+// Waits for work that the last operations have caused, for example weighing the signals of a burst
+// again.
 Lane::Export Lane::ReadSettled() {
   Export last = ReadAll(daemon_->channel());
   for (int i = 0; i < 100; ++i) {
@@ -272,7 +273,7 @@ void Lane::Compare(int64_t before) {
 
 void Lane::CompareHosts(const std::map<std::string, v1::Page>& pages, int64_t after) {
   const auto stub = v1::AdminService::NewStub(daemon_->channel());
-  std::map<std::string, std::pair<uint32_t, uint32_t>> open;  // at least and at most, by host
+  std::map<std::string, std::pair<uint32_t, uint32_t>> open;  // minimum and maximum, by host
   for (const auto& [key, page] : pages) {
     if (!page.has_lease()) continue;
     auto& [least, most] = open[page.host()];

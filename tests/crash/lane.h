@@ -17,12 +17,12 @@
 
 namespace freshet::crash {
 
-// Counts of events, over all lanes. Thread-safe.
+// Counts of events in all lanes. Thread-safe.
 struct Tally {
   std::atomic<uint64_t> kills{0};
   std::atomic<uint64_t> starting{0};  // kills before the server was ready
-  std::atomic<uint64_t> epochs{0};    // kills with an epoch under way
-  std::atomic<uint64_t> copies{0};    // kills with a checkpoint under way
+  std::atomic<uint64_t> epochs{0};    // kills during an epoch
+  std::atomic<uint64_t> copies{0};    // kills during a checkpoint
   std::atomic<uint64_t> stopping{0};  // kills after SIGTERM
   std::atomic<uint64_t> quiet{0};     // kills after an export of everything
   std::atomic<uint64_t> stops{0};     // orderly stops instead of kills
@@ -30,7 +30,7 @@ struct Tally {
   std::atomic<uint64_t> verified{0};  // stores verified at their end
 };
 
-// One lane of the crash test. Thread-compatible.
+// Runs one server of the crash test, with its data. Thread-compatible.
 class Lane {
  public:
   Lane(uint64_t seed, std::string directory, Tally* tally);

@@ -172,7 +172,7 @@ void Load::Reports() {
           knowledge_.Send(page, kReports, std::move(op), sent);
         };
         for (uint64_t n = 1 + knowledge_.Below(15); n > 0; --n) {
-          // Sends the result of an ended lease once more, perhaps from before a crash.
+          // Sends the result of an ended lease again. The lease can be from before a crash.
           Page* over =
               knowledge_.Chance(20) ? knowledge_.Pick(kReports, Knowledge::Want::kLive) : nullptr;
           if (over != nullptr && over->facts.last_lease != 0) {
@@ -225,7 +225,8 @@ void Load::Work() {
       Sent returned;
       for (const v1::Assignment& assignment : response.assignments().assignments()) {
         Page* page = knowledge_.OnAssignment(assignment, "stream");
-        // Other leases are kept for the clients that report by themselves, or expire.
+        // The other leases are kept for clients that report results without a worker, or they
+        // expire.
         if (page == nullptr || !page->pending.empty() || !Going() || knowledge_.Chance(30))
           continue;
         if (knowledge_.Chance(15)) {
@@ -282,9 +283,9 @@ void Load::Next() {
   }
 }
 
-// --- Single calls
+// Reads pages between and during commits. The calls of ListPages compare the answers.
 
-// Reads pages between and during commits. List calls compare the answers.
+// Reads pages between and during commits. ListPages compares the answers.
 void Load::Look() {
   const auto stub = v1::PagesService::NewStub(channel_);
   while (Going()) {
@@ -362,7 +363,7 @@ void Load::Operate() {
     const MutexLock lock(mutex_);
     abandoned = abandoned_;
   }
-  // The toggled pause wakes waiting workers, which then stop.
+  // Pausing and resuming wakes waiting workers, which then stop.
   if (!abandoned) TogglePause(*stub, &knowledge_);
 }
 

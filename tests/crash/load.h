@@ -1,4 +1,4 @@
-// Clients of every kind at the same time, until the server is gone.
+// Clients of every kind that run at the same time until the server is gone.
 #ifndef FRESHET_TESTS_CRASH_LOAD_H_
 #define FRESHET_TESTS_CRASH_LOAD_H_
 
@@ -27,7 +27,7 @@ class Load {
   void Start();
   // Waits until some operations have been acknowledged.
   void AwaitTraffic() const;
-  // Ends the clients in order, so that everything sent is answered.
+  // Ends the clients cleanly, so that everything that was sent is answered.
   void Stop();
   // Ends all waits after the server was killed.
   void Abandon();

@@ -1,5 +1,6 @@
 // Preloaded with LD_PRELOAD: shifts the wall clock by the seconds in a file that the environment
-// names. The file may change while the program runs, and is read at each look at the clock.
+// names. The file can change while the program runs. It is read each time the program reads the
+// clock.
 #include <dlfcn.h>
 #include <sys/time.h>
 

@@ -15,11 +15,11 @@ void Name(const Page& page, auto* out) {
   if (page.crawl_id != "DEFAULT") out->set_crawl_id(page.crawl_id);
 }
 
-// --- Calls of operators; each returns whether the call was answered
+// --- Calls of operators. Each function returns true if the call was answered
 
 using Stub = v1::AdminService::Stub;
 
-// Records the value to set, makes the call, and then settles which value holds.
+// Records the value to be set, makes the call, and then records which value applies.
 template <typename T, typename Call>
 bool Change(Knowledge* knowledge, Setting<T>* setting, const T& value, Call call) {
   {
@@ -124,7 +124,7 @@ std::shared_ptr<Op> RandomUpsert(const Page& page, bool reset, Knowledge* knowle
   } else if (knowledge->Chance(70)) {
     spec->set_importance(0.5 + static_cast<double>(knowledge->Below(1000)));
   }
-  // Some intervals contradict each other or the stored ones, and are refused.
+  // Some intervals contradict each other or the stored ones, and must be refused.
   if (knowledge->Chance(15))
     SetMicros(static_cast<int64_t>(knowledge->Below(90)) * kSecond, spec->mutable_min_interval());
   if (!page.quiet && knowledge->Chance(15)) {
@@ -155,7 +155,8 @@ std::shared_ptr<Op> RandomSignal(const Page& page, uint32_t poll_size, Knowledge
   const KnownLease& lease = page.facts.lease;
   if (lease.id != 0 && page.pending.empty() && lease.deadline > now + 10 * kSecond &&
       knowledge->Chance(50)) {
-    // The change is after any fetch under this lease, so the signal must outlive the result.
+    // The change is later than any fetch under this lease, so the signal must still be there after
+    // the result.
     SetMicros(now + 200 * kSecond, op->signal.mutable_change_time());
   } else if (knowledge->Chance(30)) {
     SetMicros(now - static_cast<int64_t>(knowledge->Below(20 * kHour)),
@@ -189,7 +190,7 @@ std::shared_ptr<Op> RandomResult(const Page& page, uint64_t lease, Knowledge* kn
   if (knowledge->Chance(50))
     result->set_content_digest(knowledge->Chance(50) ? "digest-a" : "digest-b");
   if (knowledge->Chance(50)) result->set_etag(fmt::format("\"{}\"", knowledge->Below(1'000'000)));
-  // The server ignores an ETag that is too long, and takes the rest of the result.
+  // The server ignores an ETag that is too long, and accepts the rest of the result.
   if (knowledge->Chance(3)) result->set_etag(std::string(600, 'e'));
   if (knowledge->Chance(30)) {
     // Some sites claim impossible times of change. Fetch times are never ahead: a fetch that is

@@ -1,4 +1,4 @@
-// Random operations, each with a certain effect.
+// Makes random operations whose effects are known.
 #ifndef FRESHET_TESTS_CRASH_REQUESTS_H_
 #define FRESHET_TESTS_CRASH_REQUESTS_H_
 
@@ -11,7 +11,7 @@
 
 namespace freshet::crash {
 
-// The caller holds the Knowledge's mutex for the first four functions; the last two take it.
+// The caller holds the Knowledge's mutex for the first four functions. The last two lock it.
 [[nodiscard]] std::shared_ptr<Op> RandomUpsert(const Page& page, bool reset, Knowledge* knowledge);
 [[nodiscard]] std::shared_ptr<Op> RandomSignal(const Page& page, uint32_t poll_size,
                                                Knowledge* knowledge);

@@ -1,7 +1,7 @@
-// Answers to clients after any requests. A shard steps the converted messages of clients, time
-// passes, and pages are taken and reported. Everything that the shard says of its pages and hosts
-// is then converted to messages, bytes and the console's JSON. No input may end the process, and
-// everything must have a JSON form.
+// Tests answers to clients after any requests. A shard applies the converted messages of clients,
+// time passes, and pages are leased and reported. Everything that the shard tells about its pages
+// and hosts is then converted to messages, bytes and the console's JSON. No input may end the
+// process, and everything must have a JSON form.
 //
 // The input is a list of steps: a byte for the operation, two bytes of length, and that many bytes
 // of data.
@@ -35,8 +35,8 @@ namespace {
 using google::protobuf::Message;
 
 constexpr size_t kMostSteps = 24;
-constexpr size_t kMostItems = 32;  // items stepped of each message
-constexpr size_t kMostShown = 16;  // pages shown for each input
+constexpr size_t kMostItems = 32;  // items of each message that are applied
+constexpr size_t kMostShown = 16;  // maximum number of pages shown for each input
 constexpr Duration kMostTime = Duration::Days(200 * 365);
 
 // The sources that the server knows.
@@ -106,7 +106,7 @@ class Shown {
     }
   }
 
-  // Shows the contents of GetPage, ListPages, ListHosts and the trust report.
+  // Converts the content of GetPage, ListPages, ListHosts and the trust report.
   void ShowAll() {
     size_t shown = 0;
     for (const auto& [number, page] : shard_.pages()) {
@@ -168,7 +168,7 @@ class Shown {
     shard_.RunTimers(now_);
   }
 
-  // Leases a page; a byte selects the report, if any.
+  // Leases a page. A byte selects the report, if there is one.
   void Crawl(std::string_view bytes) {
     const std::optional<Assignment> assignment = shard_.Next(now_, Duration::Seconds(60), "w");
     if (!assignment) return;

@@ -1,4 +1,5 @@
-// Any bytes as a configuration file give a valid configuration or an error of one line.
+// Tests that any bytes, as a configuration file, give a valid configuration or an error of one
+// line.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

@@ -127,7 +127,7 @@ std::vector<std::string> ReadSeeds(const std::string& directory) {
   return seeds;
 }
 
-// Changes inputs a little. Thread-compatible.
+// Makes small changes to inputs. Thread-compatible.
 class Mutator {
  public:
   Mutator(uint64_t seed, size_t max_len, std::vector<std::string> seeds)
@@ -140,7 +140,7 @@ class Mutator {
     std::string input = Below(2) == 0 ? Any(seeds_) : Any(recent_);
     for (uint64_t changes = 1 + Below(6); changes > 0; --changes) Change(&input);
     input.resize(std::min(input.size(), max_len_));
-    // Some inputs are mutated again, so that the walk moves away from the seeds.
+    // Some inputs are mutated again, so that the inputs move away from the seeds.
     if (recent_.size() < seeds_.size() + 200) {
       recent_.push_back(input);
     } else {

@@ -1,5 +1,5 @@
-// Text in any encoding: the result is UTF-8 with characters that XML allows, however the input was
-// cut. The first line is the encoding named by HTTP.
+// Tests text in any encoding: the result is UTF-8 with characters that XML allows, however the
+// input was cut into pieces. The first line is the encoding that HTTP names.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -1,4 +1,5 @@
-// Dates in feeds: any text is a date or not, and a date is an interval within the range of years.
+// Tests dates in feeds: any text is a date or not, and a date is an interval within the range of
+// years.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

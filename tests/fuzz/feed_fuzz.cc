@@ -1,6 +1,6 @@
-// Sitemaps, indexes, RSS, Atom and URL lists in any encoding, and the sites of their URLs. Any
-// bytes are read or refused with a reason, however they are cut, and entries stay within their
-// limits. Repaired text is well-formed.
+// Tests sitemaps, indexes, RSS, Atom and URL lists in any encoding, and the sites of their URLs.
+// Any bytes are read, or refused with a reason, however they are cut into pieces. Entries stay
+// within their limits. Repaired text is well-formed.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -20,7 +20,7 @@ struct Reading {
   std::vector<std::string> urls;
   FeedKind kind = FeedKind::kUnknown;
   uint64_t mended = 0;
-  std::string refusal;  // or nothing
+  std::string refusal;  // empty = not refused
 };
 
 Reading Read(std::string_view document, size_t piece) {

@@ -1,5 +1,6 @@
-// Bytes of a connection to the HTTP port; the first byte says how they are cut. All that the port
-// keeps or hands on stays within the limits, and the requests do not depend on the cuts.
+// Tests the bytes of a connection to the HTTP port. The first byte determines how they are cut into
+// pieces. Everything that the port keeps or passes on stays within the limits, and the requests do
+// not depend on the pieces.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -45,7 +46,7 @@ std::string AnswerOf(HttpRequest request) {
   return request.method + " " + request.path + " " + request.body + head;
 }
 
-// The answers to all requests in the bytes, fed in pieces of `piece` bytes.
+// Returns the answers to all requests in the bytes, which are fed in pieces of `piece` bytes.
 std::vector<std::string> AnswersTo(std::string_view bytes, size_t piece) {
   HttpReader reader((HttpSizes()));
   std::vector<std::string> answers;

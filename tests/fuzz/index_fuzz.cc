@@ -1,5 +1,5 @@
-// The price index against its twin, driven by the bytes of libFuzzer: each draw takes eight bytes,
-// and the run ends with the input.
+// Tests the price index against its twin, with the bytes of libFuzzer as random numbers. Each
+// number takes eight bytes, and the run ends with the input.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const uint32_t pages = 2 + data[1] % 200;
   size_t next = 2;
   uint64_t state = 0;
-  // A mixer spreads the bytes, so that few bytes reach many states.
+  // The bytes are mixed, so that a few bytes reach many states.
   const auto draw = [&]() -> uint64_t {
     uint64_t word = 0;
     const size_t taken = next < size ? (size - next < 4 ? size - next : 4) : 0;

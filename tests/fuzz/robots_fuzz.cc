@@ -1,5 +1,5 @@
-// robots.txt: any bytes give sitemaps, however they are cut, up to the requested number. Also
-// resolves references against any base.
+// Tests robots.txt: any bytes give sitemaps, up to the requested number, however they are cut into
+// pieces. Also resolves references against any base.
 #include <cstddef>
 #include <cstdint>
 #include <string>

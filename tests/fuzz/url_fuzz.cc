@@ -1,5 +1,6 @@
-// Canonical URLs: any bytes are refused with a reason or have one canonical form. The form is short
-// and plain ASCII, is its own canonical form, has the same host, and has all escapes and no others.
+// Tests canonical URLs: any bytes are refused with a reason or have one canonical form. The form is
+// short plain ASCII, is its own canonical form, has the same host, and has all escapes and no
+// others.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -15,7 +16,7 @@ namespace {
 
 constexpr size_t kNone = std::string_view::npos;
 
-// The part behind host and port: from the first slash or question mark to the fragment.
+// Returns the part after host and port: from the first slash or question mark to the fragment.
 std::string_view AfterAuthority(std::string_view url) {
   const size_t authority = url.find_first_not_of("/\\", url.find(':') + 1);
   if (authority == kNone) return {};
@@ -31,7 +32,7 @@ bool MayHaveDotSegments(std::string_view path) {
   return false;
 }
 
-// Expects every character, as given or escaped, and no others.
+// Expects that the canonical form has every character, as given or escaped, and no others.
 void CheckEscapes(std::string_view given, std::string_view canonical, bool path) {
   size_t at = 0;
   for (char c : given) {

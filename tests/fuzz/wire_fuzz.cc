@@ -1,6 +1,6 @@
-// Every request message, from a client's bytes through ParseMessage and the conversions to a
-// shard's events. The first byte picks the message. No input may end the process; a refusal names a
-// field of the API or none; accepted input is within the limits.
+// Tests every request message, from a client's bytes through ParseMessage and the conversions to a
+// shard's events. The first byte selects the message. No input may end the process. A refusal names
+// a field of the API or none, and accepted input is within the limits.
 #include <cstdint>
 #include <set>
 #include <string>
@@ -169,7 +169,7 @@ void TakeIn(std::string_view bytes) {
     CHECK(fault.item < 0 || (found != nullptr && found->item == fault.item));
     item = fault.item;
   }
-  // An accepted message survives serialising and parsing.
+  // An accepted message stays the same when it is serialised and parsed.
   Request again;
   CHECK(again.ParseFromString(request.SerializeAsString()));
   Convert(request, *kFields);

@@ -1,4 +1,4 @@
-// The calls of operators, over gRPC and HTTP.
+// Tests the calls of operators, over gRPC and HTTP.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -131,7 +131,7 @@ TEST(Admin, ARatePolicyNeedsNeitherPagesNorARateToComeIntoForce) {
   rate.set_crawl_rate_per_second(1000);
   Call(*server.admin, &Admin::SetCrawlRate, rate);
   EXPECT_GT(server.Next(5).assignments_size(), 0);
-  // Switches back while pages are leased.
+  // The policy is changed back while pages are leased.
   request.set_policy("greedy");
   EXPECT_EQ(Call(*server.admin, &Admin::SetPolicy, request).previous_policy(), "lambda_crawl");
   EXPECT_GT(server.Next(5).assignments_size(), 0);
@@ -245,7 +245,7 @@ TEST(Admin, RefusesOneCompactionTooMany) {
   std::vector<grpc::StatusCode> codes;
   for (size_t i = 0; i <= limits::kMaxUpkeeps; ++i) {
     grpc::ClientContext call;
-    // A compaction continues after its client has left.
+    // A compaction continues after its client has disconnected.
     call.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(200));
     v1::CompactStoreResponse response;
     const grpc::Status status = server.admin->CompactStore(&call, {}, &response);
@@ -320,8 +320,8 @@ TEST(Admin, ReportsTheTrustInSources) {
   }
   (void)Call(*server.admin, &Admin::RunEpoch, {});
   const auto report = Call(*server.admin, &Admin::GetTrustReport, {});
-  // The signals came one by one, but for one host within a moment: the server learned most as a
-  // burst.
+  // The signals came one by one, but for one host within a moment, so the server learned from most
+  // of them as a burst.
   ASSERT_GE(report.sources_size(), 2);
   EXPECT_NE(report.sources(report.sources_size() - 1).burst_class(), v1::BURST_CLASS_1_TO_2);
   for (const v1::SourceTrust& trust : report.sources()) {
@@ -415,7 +415,7 @@ TEST(Admin, ReportsTheTrustByHostWithItsQuarantine) {
   EXPECT_EQ(refused(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
-// A removed source leaves the report even if its signals were mostly false.
+// A removed source is no longer in the report, even if its signals were mostly false.
 TEST(Admin, ASourceThatWasRemovedTakesNoPlaceInTheTrustReport) {
   SteppedClock clock;
   TestServer server([](ServerConfig* config) { config->epoch_interval = Duration(); }, nullptr,

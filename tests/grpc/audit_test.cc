@@ -1,5 +1,5 @@
-// The audit log has the author of a change before the answer leaves. Calls have ids. Levels of the
-// log and much of the configuration can change while the server runs.
+// Tests the audit log: it has the author of a change before the answer is sent. Also tests ids of
+// calls, and log levels and configuration that can change while the server runs.
 #include <algorithm>
 #include <fstream>
 #include <sstream>
@@ -103,7 +103,7 @@ TEST(Audit, EveryKindOfChangeSaysWhatHeldBefore) {
   EXPECT_THAT(entries[5].before, HasSubstr("\"minDelay\":\"7s\""));
 }
 
-// Calls that only read are not in the audit log; changes of pages are.
+// Calls that only read are not in the audit log. Changes of pages are.
 TEST(Audit, ReadsAreNotWritten) {
   TestServer server;
   server.UpsertMany(1);
@@ -181,7 +181,8 @@ TEST(Audit, NamesIdentitiesAndWhoWasRefused) {
   EXPECT_EQ(set_rate("ops-token"), grpc::StatusCode::OK);
   EXPECT_EQ(set_rate("eye-token"), grpc::StatusCode::PERMISSION_DENIED);
   EXPECT_EQ(set_rate("stolen-token"), grpc::StatusCode::UNAUTHENTICATED);
-  // Refusals are written without waiting for the disk; the change after them waits for all entries.
+  // Refusals are written without waiting for the disk. The change after them waits until all
+  // entries are on the disk.
   EXPECT_EQ(set_rate("ops-token"), grpc::StatusCode::OK);
   const std::vector<AuditEntry> entries = EntriesOf(*guarded);
   ASSERT_THAT(entries, SizeIs(4));
@@ -232,7 +233,7 @@ v1::BatchAck RemoveFrom(TestServer& server, const std::vector<std::string>& urls
   return response.ack();
 }
 
-// Attempts that change nothing share a few entries; each removal behind them has its own entry.
+// Attempts that change nothing share a few entries. Each removal after them has a separate entry.
 TEST(Audit, NoRemovalIsHiddenBehindOthers) {
   TestServer server;
   server.UpsertMany(60, 60);
@@ -348,7 +349,7 @@ TEST(LogLevels, CanBeChangedByModule) {
   ASSERT_TRUE(SetLogLevels("off").ok());
 }
 
-// --- What a running server takes of its configuration
+// --- Configuration that a running server reads again
 
 TEST(Reload, TakesWhatCanBeTaken) {
   TestServer server([](ServerConfig* config) { config->max_message_items = 10; });
@@ -361,8 +362,7 @@ TEST(Reload, TakesWhatCanBeTaken) {
   v1::UpsertPagesRequest request;
   for (int i = 0; i < 3; ++i) request.add_pages()->set_url(TestServer::Url(i));
   EXPECT_THAT(server.Upsert(request).DebugString(), HasSubstr("3 items, at most 2 are allowed"));
-  // A reload applies rates and politeness after the changes of operators, so this change waits for
-  // both.
+  // A reload applies rates and politeness after the changes of operators. This call waits for both.
   v1::ResumeResponse resumed;
   ASSERT_TRUE(CallAdmin(server, &AdminStub::Resume, {}, &resumed).ok());
   v1::GetCrawlRateResponse rate;

@@ -1,6 +1,6 @@
-// Every method of every service, and every path of the HTTP port, by every role and with every kind
-// of proof. The test repeats the rights, so that each new method or changed rule needs a second
-// thought.
+// Tests every method of every service, and every path of the HTTP port, with every role and every
+// kind of proof. The test repeats the list of rights, so that each new method and each changed rule
+// is checked twice.
 #include <grpcpp/generic/generic_stub.h>
 
 #include <csignal>
@@ -149,9 +149,9 @@ std::set<std::string> MethodsOfServer() {
   return methods;
 }
 
-// Calls a method of any kind with one empty message; returns its status. SetDelay gets a key:
-// without one it concerns all queues and needs an admin (tests/grpc/urlfrontier_bounds_test.cc has
-// both).
+// Calls a method of any kind with one empty message, and returns the status of the call. SetDelay
+// gets a key, because without one it affects all queues and needs an admin
+// (tests/grpc/urlfrontier_bounds_test.cc tests both).
 grpc::Status TryMethod(const std::shared_ptr<grpc::Channel>& channel, const std::string& method) {
   grpc::GenericStub stub(channel);
   grpc::CompletionQueue queue;
@@ -243,7 +243,7 @@ TEST(AuthMatrix, NoProofAndWrongOnesLetInNobody) {
   }
 }
 
-// The handshake refuses these clients, so no other proof helps them.
+// The handshake refuses these clients, so no other proof can help them.
 TEST(AuthMatrix, CertificatesThatAreNotBelievedEndTheConnection) {
   GuardedServer server(OnePerRole());
   const TestAuthority another;
@@ -277,7 +277,7 @@ TEST(AuthMatrix, PlainTextAndNoCertificateAreRefusedWhereTheyMustBe) {
   EXPECT_EQ(WhoAmI(server.Open(server.Certificate("reader"))), StatusCode::OK);
 }
 
-// Nobody may call a method that is missing in the server's table.
+// A method that is missing in the server's table may not be called by anyone.
 TEST(AuthMatrix, UnknownMethodsAreNobodys) {
   GuardedServer server(OnePerRole());
   const std::string unknown = "freshet.v1.AdminService/Nothing";
@@ -379,7 +379,8 @@ TEST(AuthMatrix, HttpPathsAreForWhomTheirRoleLetsIn) {
   }
 }
 
-// A browser adds the password and the certificate even to requests of another site's page.
+// A browser adds the password and the certificate even to requests that a page of another site
+// makes.
 TEST(AuthMatrix, APageOfAnotherSiteSendsNoPingsAsTheOperator) {
   GuardedServer server(OnePerRole(), TakePings);
   for (const Showing& showing : {server.Token("admin"), server.Certificate("admin")}) {
@@ -409,7 +410,8 @@ TEST(AuthMatrix, WhatIsSetOpenIsOpenAndNothingElse) {
     EXPECT_EQ(browser.Try("/"), open == "console" ? 200 : 401);
     EXPECT_EQ(browser.Try("/status.json"), open == "console" ? 200 : 401);
     EXPECT_EQ(browser.Try("/console/api/overview"), open == "console" ? 200 : 401);
-    // Pages and changes are never open, and an unknown client learns no identity.
+    // Pages and changes always need an identity, and an unknown client does not learn which
+    // identities exist.
     for (const char* path : {"/console/api/page", "/console/api/rate", "/console/api/session"}) {
       EXPECT_EQ(browser.Try(path), 401) << path;
     }

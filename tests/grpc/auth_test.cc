@@ -1,4 +1,4 @@
-// Identities at work: their limits, and the effects of changing them.
+// Tests identities: their limits, and the effects of changing them.
 #include <string>
 
 #include "tests/grpc/guarded_server.h"
@@ -13,7 +13,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-// A site that signals for itself, a team with its own crawl id, and an operator.
+// A site that sends signals for itself, a team with a separate crawl id, and an operator.
 GuardedServer::Written Company() {
   return {{"site", "    roles: [ingester]\n    hosts: [a.test]\n    sources: [cdn]\n"},
           {"team", "    roles: [ingester, reader]\n    crawl_ids: [news]\n"},
@@ -81,7 +81,7 @@ TEST(Auth, ATeamKeepsToItsCrawl) {
   v1::RemovePagesResponse removed;
   EXPECT_EQ(code_of(server->pages->RemovePages(&remove_call, remove, &removed)),
             StatusCode::PERMISSION_DENIED);
-  // An identity of one crawl id may not read facts about all crawls.
+  // An identity that is limited to one crawl id may not read facts about all crawl ids.
   grpc::ClientContext stats_call;
   v1::GetStatisticsResponse statistics;
   EXPECT_EQ(code_of(server->admin->GetStatistics(&stats_call, {}, &statistics)),
@@ -176,7 +176,7 @@ TEST(Auth, TellsClientsWhoTheyAre) {
   EXPECT_EQ(anybody.roles_size(), 4);
 }
 
-// If an identity leaves the file or gets a new token, its open streams end.
+// If an identity is removed from the file or gets a new token, its open streams end.
 TEST(Auth, StreamsEndWhenTheirIdentityDoes) {
   GuardedServer server(Company());
   const auto ingest = v1::IngestService::NewStub(server.Open(server.Token("site")));
@@ -198,7 +198,7 @@ TEST(Auth, StreamsEndWhenTheirIdentityDoes) {
   server->Reload();
   EXPECT_FALSE(signals->Read(&response));
   EXPECT_EQ(signals->Finish().error_code(), StatusCode::UNAUTHENTICATED);
-  // Other identities notice nothing.
+  // Other identities are not affected.
   v1::CrawlRequest credit;
   credit.mutable_credit()->set_assignments(0);
   ASSERT_TRUE(worker->Write(credit) && worker->Read(&welcome));
@@ -210,8 +210,8 @@ TEST(Auth, StreamsEndWhenTheirIdentityDoes) {
   EXPECT_EQ(worker->Finish().error_code(), StatusCode::PERMISSION_DENIED);
 }
 
-// The server loses and refuses nothing: it reads the client at the permitted rate, and others
-// notice nothing.
+// The server does not lose or refuse anything. It reads from the client at the permitted rate, and
+// other clients are not affected.
 TEST(Auth, WhoSendsTooMuchIsSlowedDown) {
   GuardedServer server({{"slow", "    roles: [ingester]\n    items_per_second: 100\n"},
                         {"admin", "    roles: [admin]\n"}});
@@ -232,7 +232,8 @@ TEST(Auth, WhoSendsTooMuchIsSlowedDown) {
     EXPECT_TRUE(stream->Finish().ok());
     return clock.Now() - begin;
   };
-  // The 300 items cost 1.5 s: 100 are free at once, and the last message of 50 is not waited for.
+  // The 300 items cost 1.5 s: the first 100 are free, and the client does not wait after the last
+  // message of 50.
   EXPECT_GE(send("slow"), Duration::Millis(1450));
   send("admin");
   server->Use(server.Open(server.Token("slow")));

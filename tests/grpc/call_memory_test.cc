@@ -1,5 +1,5 @@
-// Memory of a server process, seen from outside, under clients that send nothing, send half a
-// message, or read nothing.
+// Tests the memory of a server process, measured from outside, with clients that send nothing, send
+// half a message, or read nothing.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -62,7 +62,7 @@ class HalfSpoken {
     out_ = RawSocket::Http2Preface();
   }
 
-  // Sets the answer windows of all later calls to 0. Call before Begin().
+  // Sets the answer windows of all later calls to 0. Must be called before Begin().
   void GiveNoWindow() { out_ += Http2Frame(kSettings, 0, 0, std::string("\0\x04\0\0\0\0", 6)); }
   void Begin(uint64_t stream, const std::string& method) {
     out_ += Http2Call(stream, method);
@@ -92,8 +92,8 @@ class HalfSpoken {
     Repeat(stream, message);
     repeated_[stream].once = true;
   }
-  // Sends and reads once; whether any bytes moved. `fill`: add more of each message where there is
-  // room.
+  // Sends and reads once. Returns true if any bytes moved. With `fill`, first adds more of each
+  // message if there is room.
   bool Turn(bool fill) {
     bool moved = false;
     if (out_.size() < 65'536 && fill) {
@@ -124,7 +124,7 @@ class HalfSpoken {
     return moved && !cut_;
   }
   [[nodiscard]] uint64_t sent() const { return sent_; }
-  // Streams that the server has ended, one by one or with the connection.
+  // The number of streams that the server has ended, one by one or together with the connection.
   [[nodiscard]] size_t ended() const { return ended_; }
   [[nodiscard]] bool cut() const { return cut_; }
 
@@ -137,7 +137,7 @@ class HalfSpoken {
     connection_ -= static_cast<int64_t>(bytes.size());
     sent_ += bytes.size();
   }
-  // The next bytes of the repeated message, else of a message that never ends.
+  // Returns the next bytes of the repeated message, or of a message that never ends.
   std::string Next(uint64_t stream, size_t size) {
     const auto it = repeated_.find(stream);
     if (it == repeated_.end()) return std::string(size, 'x');
@@ -256,7 +256,7 @@ class CallMemoryTest : public ::testing::Test {
     }
     before_ = MemoryOf(daemon_.pid());
   }
-  // Sends and reads on all connections until no byte has moved for 3 s, at most 60 s.
+  // Sends and reads on all connections until no byte has moved for 3 s, but for at most 60 s.
   static void Play(std::vector<HalfSpoken>& connections, bool fill) {
     using Clock = std::chrono::steady_clock;
     const Clock::time_point end = Clock::now() + std::chrono::seconds(60);
@@ -270,7 +270,7 @@ class CallMemoryTest : public ::testing::Test {
   // 40 connections of 1,000 calls, each with a message; nullptr = none.
   void Flood(const std::string& method, const std::string* message) {
     FloodAndClose(method, message);
-    // The memory is given back although no further call comes.
+    // The memory is freed even if no further call comes.
     EXPECT_TRUE(Eventually([this] { return grown() < 60 * kMiB; }, Duration::Seconds(100)))
         << grown() << " bytes are not given back";
   }
@@ -302,7 +302,7 @@ TEST_F(CallMemoryTest, OfWatchesOfHealthIsBounded) {
   Flood("/grpc.health.v1.Health/Watch", &nothing);
 }
 
-// A stream that is not ended keeps 13,000 pieces of a frame, which no other limit counts.
+// A stream that never ends keeps 13,000 pieces of a frame, which no other limit counts.
 TEST_F(CallMemoryTest, OfFurtherMessagesIsBounded) {
   std::vector<HalfSpoken> connections;
   HalfSpoken& connection = connections.emplace_back(daemon_.grpc_address());
@@ -330,8 +330,8 @@ TEST_F(CallMemoryTest, OfMessagesThatAreNeverWholeIsBounded) {
   EXPECT_LT(grown(), 200 * kMiB) << connections.front().sent() << " bytes were sent";
 }
 
-// Unfinished messages used up gRPC's memory quota, and gRPC ended streams and connections of other
-// clients.
+// Previously, unfinished messages used up gRPC's memory quota, and gRPC ended streams and
+// connections of other clients.
 TEST_F(CallMemoryTest, OfUnfinishedMessagesEndsNothingOfOthers) {
   const auto pages = v1::PagesService::NewStub(daemon_.channel());
   grpc::ClientContext context;
@@ -369,8 +369,8 @@ class BlockedClientsTest : public CallMemoryTest {
   BlockedClientsTest()
       : CallMemoryTest(
             "  streams: 100\n  streams_per_client: 50\n  streams_per_connection: 1000\n") {}
-  // Sends further calls as far as the server takes them. gRPC itself closes a connection with too
-  // many calls at a time; then a new one opens.
+  // Sends further calls as long as the server accepts them. If a connection has too many calls at a
+  // time, gRPC closes it, and a new one is opened.
   void CallOn() {
     for (std::unique_ptr<Caller>& caller : callers_) {
       if (caller == nullptr) caller = std::make_unique<Caller>(daemon_.grpc_address());
@@ -405,8 +405,8 @@ class BlockedClientsTest : public CallMemoryTest {
       callers_;  // with 1,000 calls each; a network may have 6,000
 };
 
-// gRPC keeps each call until its answer has left. 300 connections that read nothing, and whose
-// calls were refused, held 1.4 GB.
+// gRPC keeps each call until its answer is sent. Previously, 300 connections that read nothing, and
+// whose calls were refused, held 1.4 GB.
 TEST_F(BlockedClientsTest, HoldLittle) {
   size_t most = 0;
   for (int i = 0; i < 200; ++i) {
@@ -431,7 +431,7 @@ TEST_F(CallMemoryTest, OfUrlsThatNobodyTakesIsBounded) {
   Play(connections, /*fill=*/false);
   // Without a bound this is 30 times 7.7 MB.
   EXPECT_LT(grown(), 80 * kMiB);
-  // The streams are ended, so that other clients get the URLs.
+  // The streams are ended, so that other clients can get the URLs.
   for (int i = 0; i < 30 && connections.front().ended() < 30; ++i) Play(connections, false);
   EXPECT_EQ(connections.front().ended(), 30U);
 }
@@ -467,7 +467,7 @@ class UnreadAnswersTest : public CallMemoryTest {
       connection.Repeat(2 * i + 1, item.SerializeAsString());
     }
   }
-  // Bytes of answers that clients have not read.
+  // The number of answer bytes that clients have not read.
   [[nodiscard]] size_t untaken() const { return Metric("freshet_untaken_answer_bytes"); }
 };
 
@@ -505,8 +505,8 @@ TEST_F(UnreadAnswersTest, OfListUrlsAreBounded) {
 }
 
 // Messages of 240 bytes, each with an acknowledgement of 205, over 20 connections with 100 streams
-// each. Without the bound a stream held 256 KiB of acknowledgements. The load also makes gRPC short
-// of memory.
+// each. Without the bound, each stream held 256 KiB of acknowledgements. The load also makes gRPC
+// short of memory.
 TEST_F(UnreadAnswersTest, ToUrlsAreBoundedForAllStreamsTogether) {
   const uf::URLItem item = SmallPut();
   std::vector<HalfSpoken> connections;
@@ -515,15 +515,16 @@ TEST_F(UnreadAnswersTest, ToUrlsAreBoundedForAllStreamsTogether) {
     PutAgainAndAgain(connection, 100, item);
   }
   Play(connections, /*fill=*/true);
-  // The bound is three eighths of 16 MiB, plus the answers under way when it is reached.
+  // The bound is three eighths of 16 MiB, plus the answers in flight when it is reached.
   EXPECT_GT(untaken(), 1 * kMiB);
   EXPECT_LT(untaken(), 10 * kMiB);
-  // gRPC holds 64 KiB of unread input a stream; its own choice of windows cost 600 to 1,100 MB.
+  // gRPC holds 64 KiB of unread input for each stream. The window sizes that gRPC chooses by
+  // default cost 600 to 1,100 MB.
   EXPECT_LT(grown(), 400 * kMiB);
 }
 
-// Twenty clients that read no acknowledgements use all room that they may use; another client still
-// finds room.
+// Twenty clients that read no acknowledgements use all the room that they may use. There is still
+// room for another client.
 TEST_F(UnreadAnswersTest, OfManyClientsLeaveRoomForOthers) {
   const uf::URLItem item = SmallPut();
   std::vector<HalfSpoken> connections;
@@ -539,7 +540,7 @@ TEST_F(UnreadAnswersTest, OfManyClientsLeaveRoomForOthers) {
 }
 
 // Health checks have the smallest answers and need no identity. They keep their places only while
-// few are taken.
+// few places are taken.
 TEST_F(UnreadAnswersTest, OfHealthChecksGiveWay) {
   std::vector<HalfSpoken> connections;
   for (int client = 2; client < 6; ++client) {
@@ -557,8 +558,8 @@ TEST_F(UnreadAnswersTest, OfHealthChecksGiveWay) {
   EXPECT_GE(ended, 2000U) << "of 4000 the first quarter of 6000 places may stay";
 }
 
-// So many addresses fill the table of answers that a newcomer finds no room. The patience is 10
-// minutes.
+// There are so many addresses that the table of answers has no room for a newcomer. A client may
+// take 10 minutes to read an answer.
 class CrowdedAnswersTest : public UnreadAnswersTest {
  protected:
   CrowdedAnswersTest()
@@ -612,14 +613,14 @@ TEST_F(CrowdedAnswersTest, WhatNobodyReadsOfACallThatWaitsTakesNoRoom) {
   HalfSpoken& connection = connections.emplace_back(daemon_.grpc_address());
   connection.Begin(1, "/freshet.v1.SchedulerService/Next");
   connection.Send(1, request.SerializeAsString());
-  // The unread bytes take no room before the call waits either.
+  // The unread bytes must not take room before the call waits, either.
   Play(connections, /*fill=*/true);
   EXPECT_EQ(connection.ended(), 0U);
   EXPECT_GT(connection.sent(), 1 * kMiB);
   EXPECT_EQ(Metric("freshet_unacknowledged_bytes"), 0U);
 }
 
-// A small answer that nobody reads must not hold its large request.
+// A small answer that the client does not read must not keep its large request in memory.
 TEST_F(CrowdedAnswersTest, RequestsThatAreAnsweredTakeNoRoom) {
   const std::string url = "http://a.test/" + std::string(1400, 'x');
   const auto pages = v1::PagesService::NewStub(daemon_.channel());

@@ -1,4 +1,4 @@
-// Limits on the memory of calls, whatever their method, and fairness among clients.
+// Tests limits on the memory of calls of any method, and fairness among clients.
 #include <atomic>
 #include <deque>
 #include <memory>
@@ -68,7 +68,7 @@ class SilentCalls {
     while (Call* ended = Await()) ended_.push_back(ended);
     call.stream->Finish(&call.status, &call);
   }
-  // Returns the status of any call that has ended; the server may see the calls in another order.
+  // Returns the status of any call that has ended. The server might see the calls in another order.
   grpc::Status NextEnd() {
     if (ended_.empty()) ended_.push_back(Await());
     const grpc::Status status = ended_.front()->status;
@@ -207,7 +207,7 @@ TEST(Dismissed, CallsThatWaitEnd) {
     grpc::ClientContext call;
     code = stub->Next(&call, request, &response).error_code();
   });
-  // The calls below come while this one waits.
+  // The following calls arrive while this one waits.
   EXPECT_TRUE(Eventually([&] { return begun.load(); }));
   for (int i = 0; i < 50; ++i) EXPECT_EQ(WhoAmI(channel), StatusCode::OK);
   guarded.WriteIdentities(kOne);
@@ -229,7 +229,7 @@ TEST(Dismissed, CertificatesThatHaveEndedProveNothing) {
   ASSERT_TRUE(stream->Write(request) && stream->Read(&response));
   clock.Advance(Duration::Days(31));
   EXPECT_EQ(WhoAmI(channel), StatusCode::UNAUTHENTICATED);
-  // The stream is silent, so the server must check the certificate by itself.
+  // The stream sends nothing, so the server must check the certificate by itself.
   EXPECT_FALSE(stream->Read(&response));
   EXPECT_EQ(stream->Finish().error_code(), StatusCode::UNAUTHENTICATED);
 }
@@ -248,7 +248,7 @@ TEST(OpenCalls, StreamsOfAllMethodsCount) {
   const grpc::Status status = CallRaw(server.channel, kWatch, "");
   EXPECT_EQ(status.error_code(), StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(status.error_message(), HasSubstr("of this client are open"));
-  // Other clients find places, and so do unary calls.
+  // There are places for other clients, and for unary calls.
   EXPECT_TRUE(CallRaw(server.channel, kCheck, "").ok());
 }
 
@@ -278,7 +278,7 @@ TEST(OpenCalls, HealthIsToldOfServicesAndOfWatchers) {
 TEST(Lists, OfOneClientLeavePlacesToOthers) {
   GuardedServer guarded(kTwo);
   guarded->Use(guarded.Open(guarded.Token("ops")));
-  // The list exceeds what may be under way to a client that does not read.
+  // The list has more bytes than may be in flight to a client that does not read.
   FillWithPages(*guarded, 20'000);
   const auto stub = v1::PagesService::NewStub(guarded.Open(guarded.Token("evil")));
   struct Stalled {
@@ -331,7 +331,7 @@ TEST(Lists, ThatFitNothingHoldUpNobody) {
       ++over;
     });
   }
-  // While the lists are being made, a list of one page must not wait for all of them.
+  // While these lists are made, a list of one page must not wait for all of them.
   EXPECT_TRUE(Eventually([&] { return begun == 12; }));
   v1::ListPagesRequest request;
   request.set_limit(1);
@@ -353,16 +353,16 @@ TEST(Lists, OfSlowClientsAreCutOff) {
   const Clock::time_point start;
   Patience patience(Duration::Seconds(30));
   Clock::time_point now = start;
-  // A client that takes 20 s for each message is too slow from the second one on, though each
-  // leaves in time.
+  // A client that takes 20 s for each message is too slow from the second one on, although each
+  // message is sent in time.
   patience.Begin(0, now);
   EXPECT_EQ(patience.Until(), now + std::chrono::seconds(30));
   now += std::chrono::seconds(20);
   patience.End(now);
   patience.Begin(0, now);
   EXPECT_EQ(patience.Until(), now + std::chrono::seconds(10));
-  // A client that takes 16 KiB a second may continue for ever. Reading faster earns no more
-  // patience than at the start.
+  // A client that reads 16 KiB a second can continue for ever. If it reads faster, it may still not
+  // wait longer than at the start.
   patience.End(now);
   for (int i = 0; i < 100; ++i) {
     patience.Begin(65'536, now);
@@ -386,7 +386,7 @@ TEST(Lists, OfSlowClientsAreCutOffSoonerWhereOthersNeedTheRoom) {
   EXPECT_EQ(patience.Until(0), now + seconds(34));
   EXPECT_EQ(patience.Until(0.5), now + seconds(19));
   EXPECT_EQ(patience.Until(1), now + seconds(5)) << "the rate of 16 KiB a second, and a second";
-  // A client that has used up its patience gets no more time.
+  // A client that has used up its time gets no more.
   patience.End(now + seconds(34));
   patience.Begin(0, now + seconds(34));
   EXPECT_EQ(patience.Until(1), now + seconds(34));
@@ -437,7 +437,7 @@ TEST_F(UntakenTest, AnswersHaveAShareOfEachClient) {
   EXPECT_FALSE(streams_.TryHold(late, 0, 50));
   EXPECT_TRUE(streams_.TryHold(Open("ops", true), 0, 100));
   EXPECT_EQ(streams_.stats().answer_bytes, 1600U);
-  // When answers are taken, the waiting calls continue, each client within its share.
+  // When answers have been read, the waiting calls continue, each client within its share.
   EXPECT_THAT(streams_.SetAnswers(*greedy, 600, 0), testing::UnorderedElementsAre(other, late));
   EXPECT_EQ(streams_.stats().answer_bytes, 1000U);
   EXPECT_THAT(streams_.SetAnswers(*second, 900, 0), testing::IsEmpty()) << "each is told once";
@@ -475,8 +475,8 @@ TEST_F(UntakenTest, AMessageIsHeldWithRoomForItsAnswer) {
   EXPECT_THAT(streams_.SetAnswers(*greedy, 600, 0), testing::ElementsAre(other));
 }
 
-// A message must not cost more when thousands of clients wait: some resume at once, the others
-// soon.
+// A message must not become expensive if thousands of clients wait. Some of them resume at once,
+// the others soon.
 TEST_F(UntakenTest, ManyClientsThatWaitAreToldInTurns) {
   const auto greedy = Open("greedy");
   EXPECT_TRUE(streams_.TryHold(greedy, 0, 1500));
@@ -494,8 +494,8 @@ TEST_F(UntakenTest, ManyClientsThatWaitAreToldInTurns) {
   EXPECT_EQ(resumed, 300 - 128);
 }
 
-// Processor seconds to add 2,000 calls beside `silent` silent streams and as many silent unary
-// calls.
+// Returns the processor seconds to add 2,000 calls next to `silent` silent streams and as many
+// silent unary calls.
 double SecondsBesideSilent(size_t silent) {
   StreamSet streams({.streams = silent});
   std::vector<std::shared_ptr<OpenCall>> calls;
@@ -589,7 +589,7 @@ class BusyStreams {
   grpc::ByteBuffer message_;
   grpc::CompletionQueue queue_;
   std::deque<One> streams_;
-  size_t steps_ = 0;  // under way; owned by the thread
+  size_t steps_ = 0;  // in flight; owned by the thread
   std::atomic<bool> over_{false};
   std::atomic<int> answers_{0};
   std::thread thread_;
@@ -661,7 +661,7 @@ TEST_F(UntakenTest, WhatHasComeTakesNoPlaceBeyondAShare) {
   EXPECT_TRUE(streams_.Keep(*greedy, /*answers=*/true, 900));
 }
 
-// A call may wait for both kinds of room. It resumes when the first one is free.
+// A call can wait for both kinds of room. It resumes when one of them is free.
 TEST_F(UntakenTest, ACallWaitsForWhateverComesFirst) {
   const auto call = Open("one");
   EXPECT_TRUE(streams_.TryHold(call, 600));
@@ -709,7 +709,8 @@ TEST(Places, AreGivenBack) {
   EXPECT_EQ(places.taken(), 2);
   const std::optional<Places::Place> fourth = places.Take("b", false);
   EXPECT_TRUE(fourth);
-  // A newcomer gets the last place, and an admin the one kept for admins; then nobody gets one.
+  // A newcomer gets the last place, and an admin the one that is reserved for admins. Then nobody
+  // gets one.
   const std::optional<Places::Place> others = places.Take("c", false);
   EXPECT_TRUE(others);
   const std::optional<Places::Place> last = places.Take("a", true);

@@ -1,4 +1,5 @@
-// The crawl-frontier API of a cluster: the next server knows all acknowledged URLs and all leases.
+// Tests the crawl-frontier API of a cluster: the next server has all acknowledged URLs and all
+// leases.
 #include <algorithm>
 #include <chrono>
 #include <future>
@@ -121,14 +122,14 @@ TEST_F(ClusterFrontierTest, CrawlIdsThatFreshetSchedulesGoOnAtTheStandby) {
   EXPECT_EQ(info->pages, 4U);
   FrontierClient client(OwnChannel(info->grpc_address));
   for (const std::string& url : take(client)) EXPECT_FALSE(out.contains(url)) << url;
-  // The next server takes results for URLs of the ended one.
+  // The next server accepts results for URLs that the previous server gave out.
   for (const std::string& url : out) {
     EXPECT_EQ(client.Put(KnownUntil(kFarAway, url, "", "shop")), "OK");
   }
   EXPECT_TRUE(second.server->Stop().ok());
 }
 
-// The first of several divisions has the frontier, but any server takes its calls.
+// The first of several divisions has the frontier, but every server accepts calls for it.
 TEST_F(ClusterFrontierTest, AnyServerOfAFleetTakesCalls) {
   MakeFleetTopics();
   TestServer other(InCluster(2, 1));

@@ -1,5 +1,5 @@
-// Servers of clusters in the test's process. The brokers are librdkafka's mocks, which do not
-// fence; tests/fleet has real ones.
+// Servers of clusters in the process of the test. The brokers are the mocks of librdkafka, which do
+// not fence. tests/fleet has real ones.
 #ifndef FRESHET_TESTS_GRPC_CLUSTER_SERVERS_H_
 #define FRESHET_TESTS_GRPC_CLUSTER_SERVERS_H_
 
@@ -40,7 +40,7 @@ class ClusterServers : public testing::Test {
     for (const char* of : {"mock-0-of-2", "mock-1-of-2", "mock-rate-of-2"}) kafka_.MakeTopics(of);
   }
   // Waits until Kafka has the address of this server. While another server joins the group, the
-  // mock brokers take nothing of it; that can be longer than a call waits.
+  // mock brokers accept nothing from this server. The join can take longer than a call waits.
   void AwaitAnnounced(const TestServer& server) {
     const ClusterConfig& cluster = server.config.cluster;
     KafkaOptions options = kafka_.options();
@@ -81,7 +81,7 @@ class ClusterServers : public testing::Test {
   MockKafka kafka_;
 };
 
-// A server with the same settings as another, with its own directory. It starts beside the other.
+// A server with the same settings as another, but a separate directory. Both run at the same time.
 struct SecondServer {
   explicit SecondServer(const ServerConfig& like, const std::string& node = "") : config(like) {
     config.data_dir = dir / "standby";

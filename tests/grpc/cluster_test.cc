@@ -1,4 +1,4 @@
-// Servers of a cluster: one serves, and a standby has all that the first acknowledged.
+// Tests servers of a cluster: one serves, and a standby has everything that the first acknowledged.
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -28,15 +28,15 @@ using testing::Not;
 
 class ClusterTest : public ClusterServers {
  protected:
-  // In a cluster, with commits that wait for the disk.
+  // Sets up a server in a cluster whose commits wait for the disk.
   TestServer::Tweak Synced() {
     return [in_cluster = InCluster()](ServerConfig* config) {
       in_cluster(config);
       config->durability = "sync";
     };
   }
-  // Waits until the server is asked to end at once. Returns true if the group gave its turn to
-  // another before, as can happen on a machine under load.
+  // Waits until the server is asked to end at once. Returns true if the group gave the turn to
+  // another server before, which can happen on a busy machine.
   static bool AwaitEndAtOnce(TestServer& server) {
     EXPECT_TRUE(Eventually([&] { return server.asked_to_end_at_once + server.replaced > 0; },
                            Duration::Seconds(400)));
@@ -54,8 +54,8 @@ class ClusterTest : public ClusterServers {
     }
     return urls;
   }
-  // Expects that the new server has the pages and leases of `ended`, and turns its clients to the
-  // new one. `removed`: leases whose pages are gone.
+  // Expects that the new server has the pages and leases of `ended`, and connects the clients of
+  // `ended` to the new one. `removed`: leases whose pages were removed.
   static void ExpectTakenOver(TestServer& ended, const std::set<std::string>& leased,
                               const StatusOr<ServingInfo>& info, uint64_t pages,
                               size_t removed = 0) {
@@ -73,7 +73,7 @@ TEST_F(ClusterTest, AStandbyTakesOverPagesLeasesAndSettings) {
   first->UpsertMany(300);
   std::set<std::string> leased = Lease(*first, 20);
   ASSERT_EQ(leased.size(), 20U);
-  // The lease of a removed page stays open: its worker still fetches it.
+  // The lease of a removed page stays open, because its worker is still fetching it.
   first->Remove(*leased.begin());
   leased.erase(leased.begin());
   v1::SetCrawlRateRequest faster;
@@ -104,7 +104,7 @@ TEST_F(ClusterTest, AStandbyTakesOverPagesLeasesAndSettings) {
   EXPECT_THAT(Probe(first->info.http_address, "/readyz"), HasSubstr("200"));
   EXPECT_THAT(Probe(first->info.http_address, "/readyz?standby=true"), HasSubstr("200"));
 
-  // The standby forwards clients that reach it.
+  // The standby forwards the calls of clients that connect to it.
   ASSERT_FALSE(standby.forwarding_address().empty());
   first->Use(OwnChannel(standby.forwarding_address()));
   EXPECT_EQ(first->Statistics().pages().pages(), 299U);
@@ -121,7 +121,7 @@ TEST_F(ClusterTest, AStandbyTakesOverPagesLeasesAndSettings) {
   EXPECT_TRUE(standby.Stop().ok());
 }
 
-// A replaced server may not know yet that another serves.
+// A replaced server might not know yet that another one serves.
 TEST_F(ClusterTest, AResultUnderALeaseOfALaterServerIsToBeSentAgain) {
   TestServer server(InCluster());
   server.UpsertMany(1);
@@ -142,7 +142,7 @@ TEST_F(ClusterTest, AResultUnderALeaseOfALaterServerIsToBeSentAgain) {
   EXPECT_TRUE(server.Stop().ok());
 }
 
-// A client that got no answer from a failed server sends again, to the new one.
+// A client that got no answer from a failed server sends the same messages to the new one.
 TEST_F(ClusterTest, SignalsAndResultsThatAreSentAgainAfterATakeOverCountOnce) {
   auto first = std::make_unique<TestServer>(InCluster());
   first->UpsertMany(20);
@@ -179,7 +179,7 @@ TEST_F(ClusterTest, SignalsAndResultsThatAreSentAgainAfterATakeOverCountOnce) {
   EXPECT_TRUE(second.server->Stop().ok());
 }
 
-// The serving server answers, with the rights of the original sender.
+// The serving server answers, and checks the rights of the original sender.
 TEST_F(ClusterTest, AStandbyHasPingsOfIndexNowAnswered) {
   const TempDir dir;
   std::ofstream(dir / "auth.yaml")
@@ -238,7 +238,7 @@ TEST_F(ClusterTest, AStandbyHasPingsOfIndexNowAnswered) {
   EXPECT_TRUE(standby.Stop().ok());
 }
 
-// Pings at a standby, beside a serving server.
+// Tests pings that a standby receives while another server serves.
 class ForwardedPingsTest : public testing::Test {
  protected:
   static HttpRequest Ping(const std::string& url) {
@@ -272,7 +272,7 @@ TEST_F(ForwardedPingsTest, SayWhenNobodyAnswersThem) {
   peer_ = ServingPeer{.address = "127.0.0.1:1", .key = "key"};
   Expect(503, "does not answer", ping);
   Expect(503, "did not answer before", ping);
-  // The key is that of an earlier run.
+  // The key belongs to an earlier run.
   peer_ = PeerOf(server_);
   peer_->key = "key";
   Expect(503, "does not take it", ping);
@@ -341,7 +341,7 @@ TEST_F(ClusterTest, MetricsOfAStandbyAreOfItsDivision) {
   EXPECT_FALSE(second.started.get().ok());
 }
 
-// The first server seems dead because its turn is no longer confirmed.
+// The first server seems dead, because it no longer confirms its turn.
 TEST_F(ClusterTest, AStandbyLoadsThePagesWhenTheOtherFallsSilentAndFollowsItsLog) {
   auto first = std::make_unique<TestServer>(InCluster());
   first->UpsertMany(300);
@@ -433,7 +433,7 @@ TEST_F(ClusterTest, WhoServesKnowsItsStandbysAndIsDrainedIfOneWouldTakeOver) {
   EXPECT_TRUE(second.server->Stop().ok());
 }
 
-// The server still confirms its turn, so no standby would take it by itself.
+// The server still confirms its turn, so no standby would take the turn by itself.
 TEST_F(ClusterTest, WhoseLogTakesNothingAnyMoreEndsAndTheStandbyServes) {
   TestServer first(InCluster());
   first.UpsertMany(50);
@@ -453,7 +453,7 @@ TEST_F(ClusterTest, WhoseLogTakesNothingAnyMoreEndsAndTheStandbyServes) {
   EXPECT_TRUE(second.server->Stop().ok());
 }
 
-// The group answers, but commits fail: a standby would do better.
+// The group answers, but commits fail. A standby could do better.
 TEST_F(ClusterTest, WhoseCommitsWaitWhileAStandbyIsReadyLeavesItsTurn) {
   TestServer first(InCluster());
   first.UpsertMany(50);
@@ -463,14 +463,14 @@ TEST_F(ClusterTest, WhoseCommitsWaitWhileAStandbyIsReadyLeavesItsTurn) {
   rate.set_crawl_rate_per_second(5);
   auto waits =
       std::async(std::launch::async, [&] { return CodeOf(first, &Admin::SetCrawlRate, rate); });
-  // Without a standby the server stays and continues when it can.
+  // If there is no standby, the server keeps its turn, and continues when it can.
   ASSERT_TRUE(Eventually([&] {
     return Probe(first.info.http_address, "/readyz").find("waiting for Kafka") != std::string::npos;
   }));
   EXPECT_EQ(first.asked_to_end, 0);
   auto second = std::make_unique<SecondServer>(first.config);
-  // On a machine under load the group may take the turn of the first one earlier. The second then
-  // fails too, as it cannot open its log, and is started again.
+  // On a busy machine, the group might take the turn of the first server earlier. The second then
+  // fails, too, because it cannot open its log, and is started again.
   const auto start_again = [&] { second = std::make_unique<SecondServer>(first.config); };
   EXPECT_TRUE(Eventually(
       [&] {
@@ -494,7 +494,7 @@ TEST_F(ClusterTest, WhoseCommitsWaitWhileAStandbyIsReadyLeavesItsTurn) {
   EXPECT_TRUE(second->server->Stop().ok());
 }
 
-// A disk that hangs gives no error, and a server that waits for it cannot stop in order.
+// A disk that hangs returns no error, and a server that waits for the disk cannot stop cleanly.
 TEST_F(ClusterTest, WhoseDiskGivesNoAnswerEndsAtOnceWhereAStandbyIsReady) {
   FaultyEnv disk(1);
   TestServer first(Synced(), disk.env());
@@ -522,7 +522,7 @@ TEST_F(ClusterTest, WhoseDiskGivesNoAnswerEndsAtOnceWhereAStandbyIsReady) {
   EXPECT_TRUE(second.server->Stop().ok());
 }
 
-// An orderly stop would wait for the disk, and keep the turn until then.
+// A clean stop would wait for the disk, and the server would keep its turn until then.
 TEST_F(ClusterTest, WhoseDiskGivesNoAnswerWhileItEndsEndsAtOnce) {
   FaultyEnv disk(1);
   TestServer first(Synced(), disk.env());
@@ -606,7 +606,7 @@ TEST_F(ClusterTest, WithoutKafkaNothingIsHandedOutAndReadinessSaysSoUntilItIsBac
            std::string::npos;
   }));
   EXPECT_EQ(server.Next(1, /*wait_ms=*/300).assignments_size(), 0);
-  // Statistics are answered from memory without Kafka.
+  // Statistics are answered from memory, without Kafka.
   EXPECT_EQ(server.Statistics().pages().pages(), 50U);
   EXPECT_THAT(Probe(server.info.http_address, "/healthz"), HasSubstr("200"));
   kafka_.Up();
@@ -615,7 +615,7 @@ TEST_F(ClusterTest, WithoutKafkaNothingIsHandedOutAndReadinessSaysSoUntilItIsBac
   EXPECT_EQ(Lease(server, 3).size(), 3U);
 }
 
-// Calls that wait for a commit must not keep the server running until Kafka is back.
+// Calls that wait for a commit must not keep the server running until Kafka is available again.
 TEST_F(ClusterTest, AServerEndsThoughCallsWaitForKafka) {
   TestServer server(InCluster());
   server.UpsertMany(50);

@@ -1,5 +1,5 @@
-// A whole server in which every page shares its fingerprint with half of the others. Clients see no
-// difference.
+// Tests a whole server in which every page shares its fingerprint with half of the others. Clients
+// see no difference.
 #include <set>
 
 #include "server/verify.h"

@@ -1,5 +1,5 @@
-// The console's API against a whole server: it shows what the services say, and its changes hold
-// for all and need the same rights.
+// Tests the console's API with a whole server. It shows the same data as the services, and its
+// changes have the same effects and need the same rights.
 #include <atomic>
 #include <csignal>
 #include <memory>
@@ -92,8 +92,8 @@ TEST_F(ConsoleTest, ShowsAPageThatWaitsForEver) {
         google::protobuf::util::TimeUtil::SecondsToDuration(crawled_seconds_ago);
     server_.Upsert(request);
   };
-  // The page that changes often sets the price. The other page reaches that value only after
-  // thousands of years.
+  // The page that changes often sets the price. The value of the other page reaches the price only
+  // after thousands of years.
   upsert("http://often.test/", 24, 7200);
   ASSERT_EQ(server_.Next(1).assignments_size(), 1);
   upsert("http://rare.test/", 1e-15, 0);
@@ -101,7 +101,7 @@ TEST_F(ConsoleTest, ShowsAPageThatWaitsForEver) {
   EXPECT_EQ(shown["explanation"]["next_expected_crawl_time"], "9999-12-31T23:59:59.999999Z");
 }
 
-// A browser adds its credentials even to requests of another site's page.
+// A browser adds its credentials even to requests that a page of another site makes.
 TEST_F(ConsoleTest, AnswersNoPageOfAnotherSite) {
   const auto from = [&](const httplib::Headers& fields) {
     return http().Get("/console/api/overview", fields)->status;
@@ -145,7 +145,7 @@ TEST_F(ConsoleTest, WhatIsWrongIsSaidAndChangesNothing) {
   EXPECT_EQ(Get("overview")["state"], "serving");
 }
 
-// The console calls the server itself, which takes no calls once it has ended.
+// The console calls its own server, which accepts no calls after it has ended.
 TEST(Console, MayBeAskedWhileTheServerStops) {
   for (int i = 0; i < 8; ++i) {
     auto server = std::make_unique<TestServer>();
@@ -208,7 +208,7 @@ class GuardedConsole : public testing::Test {
                          {"site", "    roles: [reader]\n    hosts: [host0.test]\n"}}};
 };
 
-// The services see the client's identity, whatever proves it.
+// The services see the identity of the client, whatever proves it.
 TEST_F(GuardedConsole, ActsAsWhoeverAsks) {
   server_->Use(server_.Open(server_.Token("admin")));
   server_->UpsertMany(2, 2);
@@ -234,7 +234,8 @@ TEST_F(GuardedConsole, ActsAsWhoeverAsks) {
   EXPECT_EQ(site->Get("/console/api/overview")->status, 403);
 }
 
-// Tenants keep their URLs from each other, and the overview showed the last twenty each second.
+// Regression: the overview showed the last twenty URLs each second, although tenants must not see
+// the URLs of others.
 TEST(OpenConsole, ShowsFiguresAndNobodysPagesOrWorkers) {
   GuardedServer server({{"worker", "    roles: [worker, ingester]\n"}},
                        [](ServerConfig* config) { config->auth_open = {"console"}; });
@@ -267,7 +268,7 @@ TEST_F(GuardedConsole, ASignedInBrowserIsNoToolOfOtherSites) {
 }
 
 // A client from the network cannot claim to be the console or another server of the cluster. The
-// server's key may be that of an earlier run, so the status says try again.
+// key of that server might belong to an earlier run, so the status tells the caller to try again.
 TEST_F(GuardedConsole, NobodyElseSpeaksForOthers) {
   grpc::ClientContext call;
   call.AddMetadata("freshet-inside-bin", std::string(32, 'x'));

@@ -1,4 +1,5 @@
-// Crawl ids with shares, limits and an end, and the removal of hosts, over gRPC and over restarts.
+// Tests crawl ids with shares, limits and deletion, and the removal of hosts, over gRPC and
+// restarts.
 #include <chrono>
 #include <map>
 #include <set>
@@ -36,7 +37,8 @@ class CrawlsTest : public testing::Test {
     return (server_.admin.get()->*method)(&call, request, &response);
   }
 
-  // Adds `count` pages to the crawl id, on several hosts; returns the codes of the refused ones.
+  // Adds `count` pages to the crawl id, on several hosts. Returns the error codes of the refused
+  // pages.
   std::vector<v1::ErrorCode> Add(const std::string& crawl_id, int first, int count) {
     v1::UpsertPagesRequest request;
     for (int i = first; i < first + count; ++i) {
@@ -92,7 +94,7 @@ class CrawlsTest : public testing::Test {
   static void Await(Condition condition) {
     EXPECT_TRUE(Eventually(condition));
   }
-  // Takes and reports pages for `time`; returns the number of pages for each crawl id.
+  // Takes and reports pages for `time`. Returns the number of pages for each crawl id.
   std::map<std::string, int> CrawlFor(std::chrono::milliseconds time) {
     std::map<std::string, int> counts;
     const auto end = std::chrono::steady_clock::now() + time;
@@ -216,7 +218,7 @@ TEST_F(CrawlsTest, HoldsSharesOfTheRate) {
   Set(set, "a");
   set.set_share(0.1);
   Set(set, "b");
-  // Pages get the new shares within moments.
+  // Pages get the new shares after a moment.
   (void)CrawlFor(std::chrono::milliseconds(500));
   for (int restart = 0; restart < 2; ++restart) {
     auto counts = CrawlFor(std::chrono::seconds(3));
@@ -296,12 +298,12 @@ TEST_F(CrawlsTest, HandsAWorkerPagesOfItsCrawlIdsAlone) {
     });
   };
   take(100);
-  // The worker has to name them again after a restart.
+  // After a restart, the worker must name its crawl ids again.
   server_.Restart();
   take(200);
   EXPECT_EQ(counts.size(), 2U);
   EXPECT_EQ(List().at("other").out(), 0U);
-  // A crawl id that is merely named is in no list.
+  // A crawl id that is only named is not listed.
   request.clear_crawl_ids();
   request.add_crawl_ids("nobody");
   v1::NextResponse next;
@@ -311,7 +313,7 @@ TEST_F(CrawlsTest, HandsAWorkerPagesOfItsCrawlIdsAlone) {
   EXPECT_EQ(List().size(), 3U);
 }
 
-// Crawl ids that workers no longer name make room for new ones.
+// Crawl ids that no worker names any more free their places.
 TEST_F(CrawlsTest, WorkersNeverRunOutOfCrawlIds) {
   for (int i = 0; i < 30; ++i) Add("c" + std::to_string(i), 0, 1);
   for (int i = 0; i < 30; ++i) {
@@ -325,7 +327,7 @@ TEST_F(CrawlsTest, WorkersNeverRunOutOfCrawlIds) {
     };
     EXPECT_TRUE(Eventually(is_taken)) << i;
   }
-  // A worker gets all pages of its crawl id, later ones too, and no others.
+  // A worker gets all pages of its crawl id, even those added later, and no others.
   Add("c29", 1, 3);
   v1::NextRequest last;
   last.add_crawl_ids("c29");
@@ -371,7 +373,7 @@ TEST_F(CrawlsTest, RefusesCrawlIdsThatAWorkerCannotHave) {
   request.set_crawl_ids(0, "one_more");
   EXPECT_THAT(refused(request), testing::Pair(grpc::StatusCode::RESOURCE_EXHAUSTED,
                                               HasSubstr("this client has 18 crawl ids")));
-  // A crawl id with a share already has its place.
+  // A crawl id with a share has a place already.
   v1::SetCrawlRequest set;
   set.set_share(0.5);
   Set(set, "one_more");

@@ -1,4 +1,4 @@
-// A server that may open few files, against clients that try to take them all.
+// Tests a server that may open only few files, with clients that try to use up all of them.
 #include <sys/wait.h>
 
 #include <string>
@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Adds `count` pages, numbered from `first`, on a new stream; returns the error, or "".
+// Adds `count` pages, numbered from `first`, on a new stream. Returns the error; "" = none.
 std::string Upsert(v1::PagesService::Stub& pages, int first, int count) {
   grpc::ClientContext call;
   const auto stream = pages.UpsertPages(&call);

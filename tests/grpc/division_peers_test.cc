@@ -1,4 +1,4 @@
-// Callers do not wait while the servers of other divisions are searched for.
+// Tests that callers do not wait while the servers of other divisions are searched for.
 #include "server/forward/division_peers.h"
 
 #include <atomic>
@@ -35,7 +35,7 @@ TEST(DivisionPeersTest, AreLookedForAtTheSameTime) {
   over = true;
 }
 
-// Earlier, the console's only thread waited five seconds for each such call.
+// Previously, the console's only thread waited five seconds for each such call.
 TEST(DivisionPeersTest, TheConsoleWaitsForNoDivisionThatHasBeenAway) {
   ServerConfig config;
   SystemClock clock;

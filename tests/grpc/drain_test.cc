@@ -1,5 +1,6 @@
-// A stopping server hands its workers over. It takes the results in hand, streams end with a status
-// that says try again, and the next server knows their leases.
+// Tests that a stopping server hands its workers over. It accepts the results that workers have,
+// its streams end with a status that tells clients to try again, and the next server knows their
+// leases.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -21,7 +22,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// One attempt of a worker: a Crawl stream from beginning to end.
+// One attempt of a worker: a Crawl stream from its beginning to its end.
 class CrawlTry final : public grpc::ClientBidiReactor<v1::CrawlRequest, v1::CrawlResponse> {
  public:
   struct Tally {
@@ -90,8 +91,8 @@ class CrawlTry final : public grpc::ClientBidiReactor<v1::CrawlRequest, v1::Craw
     StartRead(&response_);
     if (!writing_) WriteNext();
   }
-  // An attempt that was never welcomed may end in any way: when a server stops, gRPC itself cancels
-  // calls that it has not handed over.
+  // An attempt that was never welcomed may end in any way. When a server stops, gRPC cancels calls
+  // that it has not passed to the server.
   void OnDone(const grpc::Status& status) override {
     bool welcome = false;
     {
@@ -101,7 +102,7 @@ class CrawlTry final : public grpc::ClientBidiReactor<v1::CrawlRequest, v1::Craw
     done_(welcome ? status : grpc::Status(grpc::StatusCode::UNAVAILABLE, "never begun"));
   }
 
-  // Sends results first, one message at a time; then credit for as many pages as were taken.
+  // Sends results first, one message at a time. Then grants credit for as many pages as were taken.
   void WriteNext() FRESHET_REQUIRES(hand_.mutex) {
     request_.Clear();
     if (sent_.empty() && !hand_.results.empty()) {
@@ -131,13 +132,13 @@ class CrawlTry final : public grpc::ClientBidiReactor<v1::CrawlRequest, v1::Craw
   bool welcome_ FRESHET_GUARDED_BY(hand_.mutex) = false;
 };
 
-// Attempts streams again for as long as the test wants.
+// Opens streams again and again, as long as the test wants.
 class Worker {
  public:
   Worker(std::shared_ptr<grpc::Channel> channel, std::string name)
       : channel_(std::move(channel)), name_(std::move(name)) {}
 
-  // Call on the same thread as Retry().
+  // Must be called on the same thread as Retry().
   void Try() {
     over_ = false;
     try_ = std::make_unique<CrawlTry>(channel_, name_, hand_, [this](const grpc::Status& status) {
@@ -193,7 +194,7 @@ class Fleet {
     for (const auto& worker : workers_) WaitUntil([&] { return worker->over(); });
   }
   [[nodiscard]] const std::vector<std::unique_ptr<Worker>>& workers() const { return workers_; }
-  // The sum over all workers.
+  // Returns the sums over all workers.
   [[nodiscard]] CrawlTry::Tally Count() const {
     CrawlTry::Tally all;
     for (const auto& worker : workers_) {
@@ -234,15 +235,15 @@ TEST(Drain, AThousandWorkersGoOnElsewhereWithoutALostResult) {
   server.UpsertMany(20'000, 500);
   Relay relay(server.info.grpc_address);
   Fleet fleet(relay.address(), kWorkers);
-  // Each worker is welcome and at work.
+  // Each worker has been welcomed and works.
   ASSERT_TRUE(Eventually([&] {
     const auto& workers = fleet.workers();
     return std::all_of(workers.begin(), workers.end(),
                        [](const auto& worker) { return worker->hand().Count().acknowledged > 0; });
   }));
   for (int round = 0; round < 2; ++round) {
-    // The relay leaves the server, as a balancer does when the health service says that it is not
-    // serving.
+    // The relay disconnects from the server, as a load balancer does when the health service
+    // reports that the server is not serving.
     relay.Switch("");
     ASSERT_TRUE(server.Stop().ok());
     server.Start();
@@ -256,7 +257,7 @@ TEST(Drain, AThousandWorkersGoOnElsewhereWithoutALostResult) {
     }
   }
   EXPECT_EQ(fleet.Count().drains, static_cast<uint64_t>(kWorkers)) << "each was told";
-  // Workers report the pages in hand, and the server hands out no new ones.
+  // Workers report the pages that they have, and the server hands out no new ones.
   grpc::ClientContext call;
   v1::SetCrawlRateRequest none;
   none.set_crawl_rate_per_second(0);
@@ -264,8 +265,8 @@ TEST(Drain, AThousandWorkersGoOnElsewhereWithoutALostResult) {
   ASSERT_TRUE(server.admin->SetCrawlRate(&call, none, &response).ok());
   EXPECT_TRUE(Eventually([&] { return fleet.Count().in_hand == 0; }));
   EXPECT_EQ(fleet.Count().refused, 0u);
-  // A result whose acknowledgement was cut off by the stop was sent again and counts once: each
-  // page handed out to a worker was crawled once.
+  // If the stop cut off the acknowledgement of a result, the result was sent again and counts once.
+  // So the number of crawls is the number of pages that were handed out to workers.
   EXPECT_EQ(CrawlsOfAllPages(server), fleet.Count().acknowledged);
 }
 

@@ -1,5 +1,5 @@
-// Crawl ids of the crawl-frontier API in a fleet: one division has the URLs, all divisions have the
-// pages.
+// Tests crawl ids of the crawl-frontier API in a fleet: one division has the URLs, and all
+// divisions have pages.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -93,7 +93,7 @@ class FleetFrontierTest : public ClusterServers {
     metadata["signature"].add_values(digest);
     return item;
   }
-  // Takes URLs until there are `count`, or for a while; expects none twice.
+  // Takes URLs until there are `count`, or for a limited time. Expects no URL twice.
   static std::set<std::string> Take(FrontierClient& client, const std::string& crawl,
                                     size_t count) {
     std::set<std::string> urls;
@@ -128,7 +128,7 @@ TEST_F(FleetFrontierTest, GivesOutPagesOfAllDivisionsByTheirValue) {
   EXPECT_EQ(out, std::set<std::string>(urls.begin(), urls.end()));
   EXPECT_EQ(client.Stats("shop").inprocess(), urls.size());
 
-  // Results of fetches reach the pages of both divisions.
+  // The results of fetches reach the pages of both divisions.
   std::map<uint32_t, std::string> some;
   for (const std::string& url : urls) some[DivisionOf(url)] = url;
   for (const auto& [division, url] : some) {
@@ -146,7 +146,7 @@ TEST_F(FleetFrontierTest, GivesOutPagesOfAllDivisionsByTheirValue) {
   }
   EXPECT_EQ(client.Stats("shop").counts().at("completed"), 2U);
 
-  // Blocking a queue blocks its host as long as the host has a page.
+  // Blocking a queue blocks the queue's host as long as the host has a page.
   const std::string blocked = *FirstOf(1, urls);
   ASSERT_NE(blocked, some[1]);
   const std::string host = Canonicalise(blocked)->host;
@@ -190,7 +190,8 @@ TEST_F(FleetFrontierTest, GivesOutPagesOfAllDivisionsThatItNeverHadAUrlOf) {
   EXPECT_EQ(client.Stats("shop").inprocess(), 0U);
 }
 
-// URLs of a division that nobody serves fail and are to be put again; the others are given out.
+// If nobody serves a division, putting its URLs fails, and clients must put them again. The URLs of
+// other divisions are given out.
 TEST_F(FleetFrontierTest, UrlsFromBeforeBecomePagesInAllDivisionsAndOneThatIsAwayHoldsNobodyUp) {
   TestServer first(InFleet(0));
   TestServer other(InFleet(1));
@@ -232,7 +233,7 @@ TEST_F(FleetFrontierTest, UrlsFromBeforeBecomePagesInAllDivisionsAndOneThatIsAwa
   }
 }
 
-// A URL is deleted while its division is away, before it becomes a page: no page appears when the
+// A URL is deleted while its division is away, before it becomes a page. No page appears when the
 // division is back.
 TEST_F(FleetFrontierTest, UrlsThatAreDeletedWhileTheyBecomePagesStayDeleted) {
   HeldClock clock;
@@ -312,7 +313,7 @@ TEST_F(FleetFrontierTest, UrlsWhosePagesFindADivisionBusyBecomePagesLater) {
   ASSERT_TRUE(Eventually([&] { return PageOf(first, near, "late").has_value(); }));
   EXPECT_FALSE(
       Eventually([&] { return PageOf(first, far, "late").has_value(); }, Duration::Seconds(1)));
-  // The client hears why, in the words of that division.
+  // The client gets the reason in the words of that division.
   uf::BlockQueueParams block;
   block.set_key(Canonicalise(far)->host);
   block.set_crawlid("late");

@@ -1,4 +1,4 @@
-// A fleet of two divisions: each server answers for both.
+// Tests a fleet of two divisions, in which each server answers for both.
 #include <atomic>
 #include <future>
 #include <map>
@@ -103,7 +103,7 @@ class FleetTest : public ClusterServers {
           << bad;
     }
   }
-  // Expects answers for two divisions while the first is stopped.
+  // Expects answers for two divisions, while the first is stopped.
   static void ExpectToMissTheFirst(TestServer& first, TestServer& second) {
     const uint64_t of_second = Fleet(second).divisions(1).pages();
     const size_t hosts_of_both = HostsOf(second, 1000).size();
@@ -117,8 +117,8 @@ class FleetTest : public ClusterServers {
     EXPECT_EQ(hosts.unanswered_size(), 1);
     EXPECT_GT(hosts.hosts_size(), 10);
     EXPECT_LT(static_cast<size_t>(hosts.hosts_size()), hosts_of_both);
-    // An answered caller holds no place, though the first division never answers. Two rounds need
-    // more places than a client has.
+    // A caller that was answered holds no place, although the first division never answers. Two
+    // rounds need more places than one client may have.
     for (int round = 0; round < 2; ++round) {
       std::vector<std::future<grpc::StatusCode>> lists;
       for (size_t i = 0; i < limits::kMaxListings * 5 / 16; ++i) {
@@ -137,7 +137,7 @@ class FleetTest : public ClusterServers {
     EXPECT_EQ(cut.error_code(), grpc::StatusCode::UNAVAILABLE);
     EXPECT_THAT(cut.error_message(), HasSubstr("division 0: "));
   }
-  // The settings of a crawl id as the server's own division has them.
+  // Returns the settings of a crawl id in the server's own division.
   static v1::CrawlSettings SettingsOf(TestServer& server, const std::string& crawl_id) {
     v1::ListCrawlsRequest request;
     request.set_crawl_id(crawl_id);
@@ -170,8 +170,8 @@ class FleetTest : public ClusterServers {
     EXPECT_EQ(CodeOf(second, &Admin::UnregisterSource, gone), grpc::StatusCode::NOT_FOUND);
     EXPECT_THAT(Described(second.Signal(signals)), SizeIs(40));
   }
-  // Leases `count` pages. Workers of a division get a part of the fleet's rate only after they have
-  // asked.
+  // Leases `count` pages. The workers of a division get a part of the fleet's rate only after they
+  // have asked for pages.
   static std::vector<v1::Assignment> LeaseOfAFleet(TestServer& server, size_t count) {
     std::vector<v1::Assignment> leased;
     (void)Eventually([&] {
@@ -222,7 +222,7 @@ TEST_F(FleetTest, ServersThatCannotBeAskedRefuseWhatIsOfAnotherDivision) {
   EXPECT_EQ(fleet.divisions(1).unanswered(), "cannot be reached: cluster.address is not set");
   EXPECT_EQ(second.Statistics().pages().pages(), of_second.size());
 
-  // One server has the page, and the other says which.
+  // One server has the page, and the other tells which one.
   std::map<TestServer*, std::set<std::string>> hosts;
   for (int i = 0; i < kPages; ++i) {
     v1::GetPageRequest get;
@@ -440,7 +440,7 @@ TEST_F(FleetTest, WhatIsSetAtOneServerHoldsInAllDivisions) {
     EXPECT_TRUE(CallOf(*server, &Admin::DeleteCrawl, shop).crawl().deleting());
   }
 
-  // A pause works where it can, and names the divisions that it did not reach.
+  // A pause works wherever possible, and names the divisions that it did not reach.
   EXPECT_TRUE(first.Stop().ok());
   grpc::ClientContext call;
   v1::PauseResponse paused;
@@ -460,7 +460,7 @@ TEST_F(FleetTest, WhatIsSetAtOneServerHoldsInAllDivisions) {
   EXPECT_TRUE(Fleet(second).divisions(0).paused());
 }
 
-// Whichever server is asked, all divisions end up with the last settings.
+// Whichever server is called, all divisions eventually have the last settings.
 TEST_F(FleetTest, SettingsAtTwoServersAtOnceHaveOneOrder) {
   TestServer first(InCluster(/*divisions=*/2, /*division=*/0));
   TestServer second(InCluster(/*divisions=*/2, /*division=*/1));
@@ -522,7 +522,7 @@ TEST_F(FleetTest, ADivisionThatWasAwayTakesOverWhatWasSetMeanwhile) {
       [&] { return CodeOf(second, &Admin::GetTrustReport, trust) == grpc::StatusCode::OK; }));
 }
 
-// Pages of one division always change; those of the other have never been crawled.
+// Pages of one division change all the time. Pages of the other were never crawled.
 TEST_F(FleetTest, DivisionsLearnOneModelOfAllPages) {
   TestServer first(InCluster(/*divisions=*/2, /*division=*/0));
   TestServer second(InCluster(/*divisions=*/2, /*division=*/1));
@@ -554,13 +554,13 @@ TEST_F(FleetTest, DivisionsLearnOneModelOfAllPages) {
     return second.Get(quiet).explanation().estimates().change_rate_per_day().value();
   };
   EXPECT_LT(rate(), 0.01) << "what is believed of pages nobody has looked at";
-  // The first division's epoch ends before the second begins its own and learns from it.
+  // The epoch of the first division ends before that of the second begins and learns from it.
   (void)CallOf(first, &Admin::RunEpoch, {});
   const double learned = rate();
   EXPECT_GT(learned, 0.1);
   EXPECT_THAT(Probe(second.info.http_address, "/metrics"),
               HasSubstr(R"(freshet_fleet_learned_divisions{cluster="mock-1-of-2"} 1)"));
-  // The totals of the first division hold while it is away, and until it has new ones.
+  // The totals of the first division are used while it is away, and until it has new ones.
   EXPECT_TRUE(first.Stop().ok());
   (void)CodeOf(second, &Admin::RunEpoch, {});
   EXPECT_NEAR(rate(), learned, 0.2 * learned);
@@ -600,7 +600,7 @@ TEST_F(FleetTest, AnyServerTakesPingsOfIndexNow) {
   for (int i = 0; i < kHosts; ++i) {
     const std::string url = TestServer::Url(i, kHosts);
     (of_second("host" + std::to_string(i) + ".test") ? away : here) = url;
-    // A machine under load may need longer than a ping waits.
+    // On a busy machine, the answer can take longer than a ping waits.
     EXPECT_TRUE(Eventually([&] {
       return ping(url).starts_with("200 1 page told, 0 unknown, 0 new");
     })) << url;
@@ -634,7 +634,7 @@ TEST_F(FleetTest, AnyServerTakesPingsOfIndexNow) {
 
   EXPECT_TRUE(second.Stop().ok());
   EXPECT_THAT(ping(away), HasSubstr("503 division 1: "));
-  // Pings to one division do not wait for another that is away.
+  // Pings for one division do not wait for another one that is away.
   const Instant begun = first.clock.Now();
   for (int i = 0; i < 5; ++i)
     EXPECT_THAT(ping(away), HasSubstr("503 division 1: its server did not answer"));
@@ -661,7 +661,7 @@ TEST_F(FleetTest, DivisionsShareOneCrawlRate) {
     grpc::ClientContext call;
     EXPECT_TRUE(server->admin->GetCrawlRate(&call, {}, &rate).ok());
     EXPECT_DOUBLE_EQ(rate.crawl_rate_per_second(), 40);
-    // The other server follows a moment later.
+    // The other server gets the setting a moment later.
     EXPECT_TRUE(Eventually([&] { return Fleet(*server).crawl_rate_per_second() == 40; }));
     // Only servers of the fleet may ask for parts of the rate.
     v1::ShareRateResponse part;
@@ -730,7 +730,7 @@ TEST_F(FleetTest, ItemsWaitForADivisionThatStartsAndThenSayThatNobodyServesIt) {
   });
   v1::UpsertPagesRequest request;
   for (int i = 0; i < 100; ++i) request.add_pages()->set_url(TestServer::Url(i, 100));
-  // The division has never been served.
+  // No server has ever served this division.
   const v1::BatchAck nobody = first.Upsert(request);
   const uint64_t own = first.Statistics().pages().pages();
   EXPECT_GT(own, 0U);
@@ -776,7 +776,7 @@ TEST_F(FleetTest, ItemsWaitForADivisionThatStartsAndThenSayThatNobodyServesIt) {
   EXPECT_THAT(Described(first.Upsert(request)), IsEmpty());
   EXPECT_EQ(Fleet(second).divisions(1).pages(), 100 - own);
 
-  // The same requests can be sent to another server of the division on a stream that stayed open.
+  // The same requests can be sent to another server of the division, on a stream that stayed open.
   grpc::ClientContext call;
   const auto stream = first.pages->UpsertPages(&call);
   v1::UpsertPagesResponse response;

@@ -1,4 +1,4 @@
-// Workers of a fleet: each is connected to one server and takes pages of all divisions.
+// Tests workers of a fleet: each is connected to one server and gets pages of all divisions.
 #include <chrono>
 #include <fstream>
 #include <map>
@@ -38,8 +38,8 @@ class FleetWorkersTest : public ClusterServers {
     request.set_crawl_rate_per_second(rate);
     (void)CallOf(server, &Admin::SetCrawlRate, request);
   }
-  // Sends `request` and returns its acknowledgement; adds assignments that come before it to
-  // `taken`.
+  // Sends `request` and returns its acknowledgement. Adds assignments that come before the
+  // acknowledgement to `taken`.
   static v1::BatchAck Exchange(TestWorker& worker, const v1::CrawlRequest& request,
                                std::vector<v1::Assignment>* taken) {
     EXPECT_TRUE(worker.Write(request));
@@ -116,7 +116,8 @@ TEST_F(FleetWorkersTest, TakePagesOfAllDivisionsByOneStream) {
   }
 }
 
-// The clock jumps, as after a stop of the process: assignments of other servers have waited since.
+// The clock jumps, as after the process was suspended: assignments of other servers have waited
+// since.
 TEST_F(FleetWorkersTest, AreGivenNothingOfAnotherDivisionWhoseLeaseIsHalfOver) {
   AheadOfClock clock;
   TestServer first(InCluster(/*divisions=*/2, /*division=*/0), nullptr, &clock);
@@ -137,7 +138,7 @@ TEST_F(FleetWorkersTest, AreGivenNothingOfAnotherDivisionWhoseLeaseIsHalfOver) {
   clock.Advance(first.config.default_lease.get());
   *upsert.mutable_pages(0) = late;
   ASSERT_THAT(Described(second.Upsert(upsert)), IsEmpty());
-  // The call under way is given up in any case.
+  // The call in flight is given up in any case.
   EXPECT_TRUE(Eventually([&] { return second.Statistics().schedule().returned_leases() >= 2; }));
   worker.Cancel();
 }
@@ -146,7 +147,7 @@ TEST_F(FleetWorkersTest, ACreditOfOneGoesFromDivisionToDivision) {
   TestServer first(InCluster(/*divisions=*/2, /*division=*/0));
   TestServer second(InCluster(/*divisions=*/2, /*division=*/1));
   SetRate(first, 50);
-  // The worker's own server has no pages.
+  // The worker's server has no pages itself.
   int next = 0;
   const auto add_pages = [&](int count, uint32_t division = 1) {
     const SlotDivision slots{.divisions = 2, .division = division};
@@ -171,7 +172,8 @@ TEST_F(FleetWorkersTest, ACreditOfOneGoesFromDivisionToDivision) {
     urls.insert(leased[0].url());
     EXPECT_THAT(Described(Report(worker, leased, first.clock.Now(), &taken)), IsEmpty());
   }
-  // No worker is left. Assignments for the credit of a worker that has left are given back.
+  // There are no workers any more. Assignments for the credit of a disconnected worker are
+  // returned.
   worker.Cancel();
   const auto metric = [](TestServer& server, const std::string& line) {
     return Probe(server.info.http_address, "/metrics").find("\n" + line) != std::string::npos;
@@ -200,7 +202,8 @@ TEST_F(FleetWorkersTest, ACreditOfOneGoesFromDivisionToDivision) {
   }
 }
 
-// Fleets with identities: `team` may have only pages of the crawl id news, `all` anything.
+// Fleets with identities. `team` may have only pages of the crawl id news, and `all` may have any
+// page.
 class GuardedFleetTest : public FleetWorkersTest {
  protected:
   GuardedFleetTest() {
@@ -251,8 +254,8 @@ class GreedyWorker {
   const std::unique_ptr<grpc::ClientReaderWriter<v1::CrawlRequest, v1::CrawlResponse>> stream_;
 };
 
-// A server lends credit to 200 divisions with ten calls at a time. A call takes 15 s if nobody
-// serves the division.
+// A server lends credit to 200 divisions with ten calls at a time. If nobody serves a division, a
+// call takes 15 s.
 TEST_F(GuardedFleetTest, OneClientTakesNotAllCallsByWhichCreditIsLent) {
   constexpr int kDivisions = 200;
   for (const char* of : {"mock-0-of-200", "mock-1-of-200", "mock-rate-of-200"}) {
@@ -329,7 +332,7 @@ class LimitedFleetWorkersTest : public GuardedFleetTest {
     EXPECT_THAT(Described(response.ack()), IsEmpty());
   }
 
-  // One lease of each crawl id in the second division; the lease of news is the team's.
+  // Leases one page of each crawl id in the second division. The team holds the lease of news.
   std::map<std::string, v1::Assignment> LeaseOfEach() {
     std::map<std::string, v1::Assignment> leased;
     EXPECT_TRUE(Eventually([&] {
@@ -383,7 +386,7 @@ TEST_F(LimitedFleetWorkersTest, AreLimitedInAllDivisions) {
   ASSERT_TRUE(stream->Write(request) && stream->Read(&response));
   EXPECT_THAT(Described(response.return_ack()), ElementsAre(HasSubstr("1 DUPLICATE")))
       << "as if it had been returned before";
-  // The lease of news is still open, so its result is taken. The result for the other lease is
+  // The lease of news is still open, so its result is accepted. The result for the other lease is
   // late.
   EXPECT_THAT(Described(Report({leased["news"].lease_id(), leased["others"].lease_id()})),
               ElementsAre(StartsWith("0 ")));

@@ -1,5 +1,6 @@
-// A forwarding server lets another one answer as if the client had asked that one directly. Covers
-// all kinds of calls, always on behalf of the client that called.
+// Tests that a forwarding server makes another server answer as if the client had called that one
+// directly. Covers all kinds of calls. A call is always forwarded on behalf of the client that made
+// it.
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -84,7 +85,7 @@ grpc::Status GetRate(TestServer& server) {
   return GetRate(server, &call);
 }
 
-// Whether a call gets no answer for 300 ms.
+// Returns true if a call gets no answer for 300 ms.
 bool ACallWaits(TestServer& server) {
   grpc::ClientContext call;
   call.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(300));
@@ -163,7 +164,7 @@ TEST_F(ForwardTest, ErrorsMetadataAndDeadlinesComeThrough) {
   ASSERT_NE(ids.first, ids.second);
   EXPECT_EQ(std::string(ids.first->second.data(), ids.first->second.size()), "of-a-client");
 
-  // More metadata would end the connection that all forwarded calls share.
+  // Larger metadata would end the connection that all forwarded calls share.
   grpc::ClientContext large;
   large.AddMetadata("x-large", std::string(7600, 'x'));
   const grpc::Status refused = GetRate(server, &large);
@@ -244,7 +245,7 @@ TEST_F(ForwardTest, CallsMayGiveUpWhileSomebodyBeginsToServe) {
     for (size_t i = 0; i < kCalls; ++i) {
       calls.push_back(std::make_unique<Call>());
       Call& call = *calls.back();
-      // The deadlines spread over the time between two looks at the peer.
+      // The deadlines are spread over the time between two checks of the peer.
       call.context.set_deadline(start + std::chrono::milliseconds(1 + i * 700 / kCalls));
       call.reader = server.admin->AsyncGetCrawlRate(&call.context, {}, &queue);
       call.reader->Finish(&call.response, &call.status, &call);
@@ -302,7 +303,7 @@ TEST_F(ForwardTest, AClientThatDoesNotListenIsCutOffOnceAnotherServes) {
   server.Use(OwnChannel(front->address, narrow));
   grpc::ClientContext context;
   const auto deaf = server.pages->ExportPages(&context, {});
-  // The unread pages fill the window meanwhile.
+  // In the meantime, the unread pages fill the window.
   LetPass(Duration::Millis(300));
   EXPECT_EQ(front->counters.open, 1U);
   TestServer other;
@@ -313,7 +314,7 @@ TEST_F(ForwardTest, AClientThatDoesNotListenIsCutOffOnceAnotherServes) {
   EXPECT_FALSE(deaf->Finish().ok());
 }
 
-// gRPC clients never send such metadata. gRPC accepts it, but would not send it on.
+// gRPC clients never send such metadata. gRPC accepts it, but would not forward it.
 TEST_F(ForwardTest, MetadataThatCannotBeSentOnIsLeftOut) {
   const std::vector<std::pair<std::string, std::string>> odd = {
       {"x-foo", "\xff\x01"}, {"x-a", std::string("a\0b", 3)},
@@ -329,7 +330,8 @@ TEST_F(ForwardTest, MetadataThatCannotBeSentOnIsLeftOut) {
 }
 
 TEST_F(ForwardTest, WhatWasForwardedOnceIsNotForwardedAgain) {
-  // Without the check the call would go round for ever: each believes that the other serves.
+  // Without the check, the call would be forwarded for ever, because each server believes that the
+  // other one serves.
   Front second(server.config);
   second.Follow(front->address);
   server.Use(OwnChannel(second.address));
@@ -346,7 +348,7 @@ TEST_F(ForwardTest, CallsThatSayNothingAreNotSentOn) {
   for (const auto& call : calls) EXPECT_EQ(call->Finish().error_code(), StatusCode::CANCELLED);
   EXPECT_TRUE(Eventually([&] { return front->counters.open == 0; }));
   EXPECT_EQ(front->counters.forwarded, 0U);
-  // Closing without a message counts as saying something, so the call is forwarded.
+  // Closing without a message also counts as sending something, so the call is forwarded.
   grpc::ClientContext context;
   const auto nothing = server.pages->UpsertPages(&context);
   EXPECT_TRUE(nothing->WritesDone());
@@ -358,7 +360,8 @@ TEST_F(ForwardTest, CallsThatSayNothingAreNotSentOn) {
 TEST_F(ForwardTest, CallsThatAreTakenBackLeaveThoseOfOthersAlone) {
   Worker worker(server);
   const uint64_t cut = ConnectionsCut();
-  // The total is twice one connection's limit, so each round opens a new one to the front.
+  // The total is twice the limit of one connection, so each round opens a new connection to the
+  // front.
   const auto most = static_cast<size_t>(2 * server.config.max_streams_per_connection);
   constexpr size_t kAtOnce = 500;
   v1::NextRequest request;
@@ -437,7 +440,7 @@ class CrampedForwardTest : public ForwardTest {
 };
 
 TEST_F(CrampedForwardTest, OneCallTooManyIsRefusedAndTheOthersGoOn) {
-  // The front also allows one call at a time on a client's connection.
+  // The front also allows one call at a time on the connection of a client.
   std::array<std::unique_ptr<Worker>, 2> workers;
   for (auto& worker : workers) {
     server.Use(OwnChannel(front->address));
@@ -513,11 +516,11 @@ TEST(PeerLinesTest, HaveEachAsManyCallsAsOneMayAndAreNoMoreThanTheyMayBe) {
   EXPECT_TRUE(lines.Find(peer).ok());
 }
 
-// --- Limits on messages and answers that nobody takes
+// --- Limits on messages and answers that nobody reads
 
 class HeldForwardTest : public testing::Test {
  protected:
-  static constexpr size_t kHeld = 1 << 20;       // most bytes of waiting messages
+  static constexpr size_t kHeld = 1 << 20;       // maximum number of bytes of waiting messages
   static constexpr size_t kMessage = 400 << 10;  // more than a client's share
 
   HeldForwardTest() : server_(Identities()) {
@@ -606,7 +609,7 @@ class HeldForwardTest : public testing::Test {
 TEST_F(HeldForwardTest, AClientPastItsShareStopsNobodyElse) {
   Spend("one");
   const uint64_t before = front_->counters.forwarded;
-  // The first message is the client's share, and two more fit beside it.
+  // The first message is the client's share. There is room for two more.
   for (int i = 0; i < 3; ++i) Send("one");
   EXPECT_TRUE(Eventually([&] { return front_->counters.forwarded == before + 3; }));
   const grpc::Status status = End(Send("one"));
@@ -638,7 +641,8 @@ TEST_F(HeldForwardTest, AnswersThatClientsDoNotTakeHaveAShareAndAnEnd) {
   for (int i = 0; i < 20; ++i) EXPECT_EQ(WhoAmI(server_.Open(server_.Token("loader"))), 0);
   EXPECT_LE(front_->answer_bytes(), 3 * kHeld / 8);
   EXPECT_EQ(front_->counters.refused, 0U) << "nobody else needs the room";
-  // Each reader finds a place until newcomers find none; then readers that take nothing are ended.
+  // Each reader finds a place until there is none for newcomers. Then readers that read nothing are
+  // ended.
   for (int i = 0; i < kReaders; ++i) open("reader" + std::to_string(i));
   EXPECT_TRUE(Eventually([&] { return front_->counters.refused > 0; }));
   EXPECT_TRUE(Eventually([&] { return WhoAmI(server_.Open(server_.Token("loader"))) == 0; }));

@@ -1,4 +1,4 @@
-// A gRPC port in the test's process whose calls another server answers.
+// A gRPC port in the process of the test. Another server answers its calls.
 #ifndef FRESHET_TESTS_GRPC_FRONT_H_
 #define FRESHET_TESTS_GRPC_FRONT_H_
 
@@ -57,7 +57,7 @@ class Front {
   std::unique_ptr<Door> door_;
   Mutex mutex_;
   std::optional<ServingPeer> peer_ FRESHET_GUARDED_BY(mutex_);
-  std::unique_ptr<Forwarder> forwarder_;  // last: it uses all the others
+  std::unique_ptr<Forwarder> forwarder_;  // declared last, because it uses all the others
 };
 
 }  // namespace freshet

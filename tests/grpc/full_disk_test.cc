@@ -1,4 +1,4 @@
-// Answers and actions of a server that has no disk space to write.
+// Tests the answers and actions of a server that has no disk space to write.
 #include <map>
 #include <string>
 
@@ -41,7 +41,7 @@ httplib::Result Get(const TestServer& server, const char* path) {
 }
 
 // The server refuses changes with a delay, keeps leases open, and answers reads. Once there is
-// space, all works again without a restart.
+// space, everything works again without a restart.
 TEST(FullDisk, RefusesChangesUntilThereIsSpaceAndLosesNothing) {
   FaultyEnv faulty(1);
   TestServer server([](ServerConfig* config) { config->durability = "sync"; }, faulty.env());
@@ -62,7 +62,8 @@ TEST(FullDisk, RefusesChangesUntilThereIsSpaceAndLosesNothing) {
     EXPECT_TRUE(status.error().retryable());
     EXPECT_GT(status.error().retry_after().seconds(), 0);
   }
-  // A page handed out now could be handed out again after a restart, as its lease is not stored.
+  // A page that was handed out now could be handed out again after a restart, because its lease is
+  // not stored.
   EXPECT_EQ(TryNext(server).response.assignments_size(), 0);
   EXPECT_EQ(HealthOf(server), 1);
   EXPECT_EQ(server.Statistics().schedule().open_leases(), 1u);
@@ -80,7 +81,7 @@ TEST(FullDisk, RefusesChangesUntilThereIsSpaceAndLosesNothing) {
   EXPECT_EQ(server.info.pages, 11u);
 }
 
-// Probes, workers with and without a stream, and metrics all say why nothing comes.
+// Probes, workers with and without a stream, and metrics all tell why no pages come.
 TEST(FullDisk, IsToldToAllWhoAsk) {
   FaultyEnv faulty(1);
   TestServer server([](ServerConfig* config) { config->durability = "sync"; }, faulty.env());
@@ -107,7 +108,7 @@ TEST(FullDisk, IsToldToAllWhoAsk) {
   EXPECT_EQ(Get(server, "/healthz")->status, 200) << "a restart would not help";
   const std::string metrics = Get(server, "/metrics")->body;
   EXPECT_THAT(metrics, HasSubstr("freshet_store_failure_info{reason=\"disk_full\"} 1\n"));
-  // A worker that connects now is told as well.
+  // A worker that connects now is told, too.
   grpc::ClientContext late_call;
   const auto late = server.scheduler->Crawl(&late_call);
   ASSERT_TRUE(late->Write(hello) && late->Read(&said) && late->Read(&said));
@@ -123,7 +124,7 @@ TEST(FullDisk, IsToldToAllWhoAsk) {
   call.TryCancel();
 }
 
-// The server tries again and again for workers with credit, but logs that once.
+// The server tries again and again to get pages for workers with credit, but logs the failure once.
 TEST(FullDisk, DoesNotFillTheLog) {
   FaultyEnv faulty(1);
   testing::internal::CaptureStderr();
@@ -162,8 +163,8 @@ TEST(FullDisk, DoesNotFillTheLog) {
   EXPECT_EQ(count("a commit of"), 0) << log;
 }
 
-// A client sends a refused signal or result again until it is taken. It counts once, and one ping
-// does not become a burst.
+// A client sends a refused signal or result again until it is accepted. It then counts once, and
+// one ping does not become a burst.
 TEST(FullDisk, LeavesNoTraceOfWhatWasRefused) {
   FaultyEnv faulty(1);
   TestServer server([](ServerConfig* config) { config->durability = "sync"; }, faulty.env());

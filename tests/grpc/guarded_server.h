@@ -1,4 +1,4 @@
-// A server with TLS and identities, and clients that show various proofs.
+// A server with TLS and identities, and clients that show different proofs.
 #ifndef FRESHET_TESTS_GRPC_GUARDED_SERVER_H_
 #define FRESHET_TESTS_GRPC_GUARDED_SERVER_H_
 
@@ -27,8 +27,8 @@ struct Showing {
 // A server with TLS and an auth file. Thread-compatible.
 class GuardedServer {
  public:
-  // Identity names, each with its lines of the auth file besides name and proofs. The identity NAME
-  // has the token NAME-token and certificates for NAME.test.
+  // The name of each identity, and its lines of the auth file other than name and proofs. The
+  // identity NAME has the token NAME-token and certificates for NAME.test.
   using Written = std::vector<std::pair<std::string, std::string>>;
 
   // `clock`: the server's clock; nullptr = the machine's.
@@ -67,7 +67,7 @@ class GuardedServer {
     return {.pair = authority.Issue({.names = "DNS:" + name + ".test"})};
   }
 
-  // A channel with a connection of its own.
+  // Opens a channel with a separate connection.
   [[nodiscard]] std::shared_ptr<grpc::Channel> Open(const Showing& showing) {
     ClientSecurity security;
     const std::string base = dir_ / ("client" + std::to_string(++clients_));

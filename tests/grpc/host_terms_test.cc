@@ -1,4 +1,4 @@
-// Caps, hours, rules, and reports of workers on hosts, as clients of a whole server see them.
+// Tests caps, hours, rules, and reports of workers on hosts, as clients of a whole server see them.
 #include <string>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Machines that misbehave: clocks that jump, disks that cannot be written.
+// Tests machines that misbehave: clocks that jump, and disks that cannot be written.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -75,7 +75,7 @@ TEST(WallClock, ThatJumpsForwardEndsLeasesAndNothingElse) {
   EXPECT_EQ(server.Statistics().schedule().open_leases(), 0u);
   ExpectSane(server);
   EXPECT_EQ(ReportOf(server, before.assignments(0).lease_id()), "0 OBSERVED_ONLY");
-  // Pages are handed out as usual, and results are taken.
+  // Pages are handed out as usual, and results are accepted.
   const v1::NextResponse after = server.Next(5);
   ASSERT_GT(after.assignments_size(), 0);
   EXPECT_EQ(ReportOf(server, after.assignments(0).lease_id()), "applied");
@@ -100,7 +100,7 @@ TEST(WallClock, ThatIsSetBackIsNotFollowed) {
   ExpectSane(server);
 }
 
-// A starting process cannot know that the stored time is wrong.
+// When a process starts, it cannot know that the stored time is wrong.
 TEST(WallClock, ThatIsBehindWhatIsStoredHoldsNothingUp) {
   JumpingClock clock;
   clock.SetAhead(Duration::Days(1));
@@ -117,7 +117,7 @@ TEST(WallClock, ThatIsBehindWhatIsStoredHoldsNothingUp) {
   server.Start();
   EXPECT_EQ(server.Statistics().schedule().open_leases(), leases);
   ExpectSane(server);
-  // By the stored time every host was just asked for a page, so all are free after a second.
+  // By the stored time, every host was just fetched, so all are free after a second.
   std::set<std::string> hosts;
   EXPECT_TRUE(Eventually(
       [&] {
@@ -132,7 +132,7 @@ TEST(WallClock, ThatIsBehindWhatIsStoredHoldsNothingUp) {
   ExpectSane(server);
 }
 
-// The clock ran an hour ahead while pages were crawled, failed and were leased. The server restarts
+// The clock was an hour ahead while pages were crawled, failed and were leased. The server restarts
 // with the right time, continues within seconds, and logs why.
 TEST(WallClock, ThatRanAheadHoldsNoPageUp) {
   JumpingClock clock;

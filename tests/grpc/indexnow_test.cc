@@ -1,4 +1,4 @@
-// IndexNow pings from the HTTP port to the pages.
+// Tests IndexNow pings, from the HTTP port to the pages.
 #include <thread>
 
 #include "httplib.h"
@@ -81,7 +81,7 @@ TEST(IndexNow, TakesTenThousandUrlsAndNoMore) {
   ASSERT_EQ(StatusOf(most), 200);
   EXPECT_THAT(most->body, HasSubstr("100 pages told, 9900 unknown"));
   EXPECT_EQ(StatusOf(pinger.PostMany(0, 10'001)), 400);
-  // The cap on the body's size holds whatever the content.
+  // The limit on the body's size applies whatever the content.
   EXPECT_EQ(StatusOf(pinger.Post(std::string((1 << 20) + 1, ' '))), 413);
   EXPECT_EQ(server.Statistics().ingest().signals_applied(), 100U);
 }
@@ -144,7 +144,7 @@ TEST(IndexNow, ClientsHaveARateToo) {
 TEST(IndexNow, KeysAreLookedUp) {
   httplib::Server host;
   host.Get(std::string("/") + kKey + ".txt", [](const auto& request, auto& answer) {
-    // The key file is asked for under the host's name, though the test serves it elsewhere.
+    // The key file is requested under the name of the host, although the test serves it elsewhere.
     const bool own = request.get_header_value("Host").starts_with("host0.test");
     answer.set_content(own ? kKey : "", "text/plain");
   });
@@ -159,13 +159,13 @@ TEST(IndexNow, KeysAreLookedUp) {
   EXPECT_EQ(StatusOf(pinger.PostMany(0, 100)), 202);
   EXPECT_TRUE(Eventually([&] { return server.Statistics().ingest().signals_applied() == 100; }));
   EXPECT_EQ(StatusOf(pinger.Get(TestServer::Url(1, 1))), 200);
-  // A wrong key is soon known to be wrong.
+  // The server soon finds out that a key is wrong.
   EXPECT_TRUE(Eventually(
       [&] { return StatusOf(pinger.Get(TestServer::Url(2, 1), "not-the-key")) == 403; }));
   EXPECT_TRUE(Eventually([&] { return StatusOf(pinger.Get("http://host1.test/0")) == 403; }));
   EXPECT_EQ(server.Statistics().ingest().signals_applied(), 101U);
   EXPECT_EQ(Metric(server, "freshet_indexnow_key_checks_total{outcome=\"bad\"}"), "2");
-  // A client without a key uses none of the source's budget.
+  // Pings with a wrong key do not count against the source's budget.
   EXPECT_EQ(Metric(server, "freshet_source_signals_total{source=\"indexnow\"}"), "101");
   host.stop();
   thread.join();

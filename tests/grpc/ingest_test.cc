@@ -1,5 +1,5 @@
-// Streams of results and signals: which are applied, which are refused and why. A bad message
-// does not affect the others.
+// Tests streams of results and signals: which are applied, which are refused, and why. A bad
+// message does not affect the others.
 #include <thread>
 
 #include "server/base/limits.h"
@@ -131,7 +131,7 @@ TEST(Ingest, RefusesEachBadResultForItself) {
                   "9 REFUSED INVALID_ARGUMENT fetch_time: 0 s and -1 ns are not a valid time",
                   "10 REFUSED INVALID_ARGUMENT outcome: is missing, and the server cannot tell it "
                   "without a digest: report the outcome or a digest"));
-  // The stream goes on.
+  // The stream continues.
   v1::ReportCrawlsRequest good;
   good.add_results()->CopyFrom(request.results(11));
   ASSERT_TRUE(stream->Write(good));
@@ -228,8 +228,8 @@ TEST(Ingest, AcknowledgesInTheOrderOfTheMessages) {
     for (int m = 0; m < kMessages; ++m) {
       v1::SignalChangesRequest request;
       request.set_sequence(static_cast<uint64_t>(m));
-      // The messages are refused at once, or go to one shard or to all, so their answers would
-      // overtake each other.
+      // Messages are refused at once, or are handled by one shard or by all shards. So without
+      // ordering, their answers would overtake each other.
       for (int i = 0; i < (m % 3 == 0 ? 0 : m % 3 == 1 ? 1 : 100); ++i) {
         v1::ChangeSignal* signal = request.add_signals();
         signal->set_url(TestServer::Url((m + i) % 400, 100));

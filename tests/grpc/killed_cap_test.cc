@@ -1,4 +1,5 @@
-// The cap on crawls of a host holds although servers are killed while they assign its pages.
+// Tests that the cap on crawls of a host is kept, even if servers are killed while they assign its
+// pages.
 #include <fstream>
 #include <map>
 #include <string>
@@ -53,7 +54,7 @@ class Tally {
   std::map<std::string, int> by_host_ FRESHET_GUARDED_BY(mutex_);
 };
 
-// Takes pages until the server is gone; reports every second page.
+// Takes pages until the server is gone. Reports every second page.
 void Work(const std::shared_ptr<grpc::Channel>& channel, const std::string& name, Tally& tally) {
   const auto scheduler = v1::SchedulerService::NewStub(channel);
   grpc::ClientContext call;
@@ -118,7 +119,7 @@ TEST(KilledServer, KeepsTheCapOfEachHost) {
       workers.emplace_back(
           [&, i, channel = daemon.channel()] { Work(channel, "w" + std::to_string(i), tally); });
     }
-    // Leases that were open at the kill and never answered count, too.
+    // Leases that were open when the server was killed, and were never answered, count, too.
     if (run < kKills) tally.Await(5 * (run + 1));
     if (run == kKills) {
       const auto admin = v1::AdminService::NewStub(daemon.channel());

@@ -1,5 +1,5 @@
-// Every header that gRPC knows by name, with odd values, twice, and beside 8 KiB of others: nothing
-// crashes, and memory does not grow. None of this needs an identity.
+// Tests every header that gRPC knows by name, with odd values, twice, and together with 8 KiB of
+// others. Nothing crashes, and memory does not grow. None of this needs an identity.
 #include "tests/hostile/known_headers.h"
 
 #include <unistd.h>
@@ -30,7 +30,7 @@ uint64_t ResidentMib() {
   return resident * static_cast<uint64_t>(getpagesize()) >> 20;
 }
 
-// Sends all blocks of a header on a new connection, until the server has answered the call behind
+// Sends all blocks of a header on a new connection, until the server has answered the call after
 // them or has ended the connection.
 void SendAll(const std::string& address, Opening opening, const std::string& name) {
   Socket socket(address, kMillis, opening);

@@ -1,4 +1,4 @@
-// Workers that are limited to crawl ids, over freshet.v1 and over the crawl-frontier API.
+// Tests workers that are limited to crawl ids, over freshet.v1 and over the crawl-frontier API.
 #include <memory>
 #include <string>
 #include <vector>
@@ -130,7 +130,7 @@ TEST_F(LimitedWorker, GivesBackItsOwnLeasesAlone) {
   (void)stream->Finish();
 }
 
-// A lease id consists of run, serial number and slot, so anybody can guess the ids of others.
+// A lease id consists of run, serial number and slot, so anyone can guess the ids of other leases.
 TEST_F(LimitedWorker, NobodyEndsWhatAnotherIdentityHolds) {
   const uint64_t lease = LeaseOfOthers();
   const auto rival = server_.Open(server_.Token("rival"));
@@ -158,7 +158,7 @@ TEST_F(LimitedWorker, NobodyEndsWhatAnotherIdentityHolds) {
   EXPECT_THAT(Described(server_->Report(own)), IsEmpty()) << "it is open still";
 }
 
-// If a client lets leases expire under the worker name of another client, it reduces only its own
+// If a client lets leases expire under the worker name of another client, this reduces only its own
 // allowance.
 TEST_F(LimitedWorker, ANameOfAnothersIsAnotherName) {
   const auto next = [](const std::shared_ptr<grpc::Channel>& channel, int lease_seconds) {
@@ -278,14 +278,14 @@ TEST_F(LimitedWorker, AsksAboutItsCrawlIdsAlone) {
     grpc::ClientContext get_call;
     stream(stub->GetURLs(&get_call, ParamsIn(crawl)), uf::URLInfo());
   }
-  // A team may not set the default of all queues.
+  // The team may not set the delay of all queues.
   uf::QueueDelayParams everybody;
   everybody.set_crawlid("news");
   denied(ask(&Stub::SetDelay, everybody, uf::Empty()));
   denied(ask(&Stub::SetActive, uf::Active(), uf::Empty()));
 }
 
-// Crawl ids named by limits have reserved places, however many others clients invent.
+// Crawl ids that limits name have reserved places, however many crawl ids other clients invent.
 TEST_F(LimitedWorker, IsNotShutOutByCrawlIdsThatOthersInvent) {
   const auto fleet = v1::SchedulerService::NewStub(server_.Open(server_.Token("fleet")));
   StatusCode last = StatusCode::OK;

@@ -1,4 +1,4 @@
-// Limits on what clients may send and hold, each at its edge.
+// Tests limits on what clients may send and hold, each just below and above the limit.
 #include <atomic>
 #include <thread>
 
@@ -47,7 +47,7 @@ Duration TimeOf(TestServer& server, const v1::SignalChangesRequest& request, int
   return server.clock.Now() - begin;
 }
 
-// An open stream that has sent 900 signals, and so is over its rate.
+// An open stream that has sent 900 signals, so that it has exceeded its rate.
 class Owing {
  public:
   Owing(TestServer& server, const std::string& source)
@@ -147,8 +147,8 @@ TEST(Limits, OfHostsAndTheirPages) {
   EXPECT_EQ(Metric(server, "freshet_limit{name=\"hosts\"}"), 2);
 }
 
-// Hosts have no owners. The maximum of pages of a team's crawl id, set by an operator, also bounds
-// its hosts.
+// Hosts have no owners. If an operator sets a maximum of pages for a team's crawl id, this limits
+// its hosts, too.
 TEST(Limits, OfHostsAreNotUsedUpByACrawlIdWithAMaximumOfPages) {
   GuardedServer server({{"team", "    roles: [ingester]\n    crawl_ids: [team]\n"},
                         {"other", "    roles: [ingester]\n"},
@@ -239,7 +239,7 @@ TEST(Limits, OfStreamsOfAClient) {
               HasSubstr("2 streams of this client are open, the most that one may have"));
   const auto other = open("b");
   EXPECT_TRUE(other->stream->Read(&response)) << "it is another client";
-  // A stream that ends makes room.
+  // A stream that ends frees its place.
   second->stream->WritesDone();
   EXPECT_TRUE(second->stream->Finish().ok());
   for (int tries = 0;; ++tries) {
@@ -249,16 +249,17 @@ TEST(Limits, OfStreamsOfAClient) {
   }
 }
 
-// A client without an identity is known by its address.
+// A client without an identity is identified by its address.
 TEST(Limits, OfItemsASecondOfAClient) {
   TestServer server([](ServerConfig* config) { config->items_per_second_per_client = 100; });
-  // The 300 items cost 1.5 s: 100 are free at once, and the last message of 50 is not waited for.
+  // The 300 items cost 1.5 s: the first 100 are free, and the client does not wait after the last
+  // message of 50.
   EXPECT_GE(TimeOf(server, SignalsOf("cdn", 50), 6), Duration::Millis(1450));
   EXPECT_GE(Metric(server,
                    "freshet_over_limit_total{name=\"items_per_second_per_client\","
                    "outcome=\"slowed\"}"),
             1);
-  // Unary calls share the debt of the client's streams. Their refusals say when to come again.
+  // Unary calls share the debt of the client's streams. Their refusals tell when to try again.
   const Owing owing(server, "cdn");
   grpc::ClientContext call;
   v1::GetPageRequest request;
@@ -277,7 +278,8 @@ TEST(Limits, OfItemsASecondOfAClient) {
             StatusCode::RESOURCE_EXHAUSTED);
 }
 
-// Two clients that open all streams they may leave places for others and for admins.
+// After two clients have opened all streams that they may, there are places for others and for
+// admins.
 TEST(Limits, OfStreamsLeavePlacesForNewClients) {
   const std::string ingester = "    roles: [ingester]\n";
   GuardedServer server(
@@ -350,7 +352,7 @@ TEST(Limits, OfItemsASecondWithCallsThatOnlyTake) {
 TEST(Limits, OfItemsASecondWithMessagesThatAreRefused) {
   TestServer server([](ServerConfig* config) { config->items_per_second_per_client = 100; });
   RawStream stream(server, "/freshet.v1.PagesService/UpsertPages");
-  // Each unreadable message of 4 MiB counts as 64 items; 100 items are free at once.
+  // Each unreadable message of 4 MiB counts as 64 items; the first 100 items are free.
   const std::string bytes = Gzip(std::string(4 << 20, '\xff'));
   const Instant begin = server.clock.Now();
   for (int i = 0; i < 5; ++i) {
@@ -359,12 +361,12 @@ TEST(Limits, OfItemsASecondWithMessagesThatAreRefused) {
   EXPECT_GE(server.clock.Now() - begin, Duration::Millis(1450));
 }
 
-// Streams one after the other or at once do not raise a client's rate.
+// Opening several streams, one after the other or at the same time, does not raise a client's rate.
 TEST(Limits, OfItemsASecondOverManyStreams) {
   TestServer server([](ServerConfig* config) { config->items_per_second_per_client = 100; });
   const Instant begin = server.clock.Now();
   for (int i = 0; i < 5; ++i) (void)TimeOf(server, SignalsOf("cdn", 50), 1);
-  // The 250 items cost 1.5 s: 100 are free at once, and the last stream also waits.
+  // The 250 items cost 1.5 s: the first 100 are free, and the last stream waits, too.
   EXPECT_GE(server.clock.Now() - begin, Duration::Millis(1450));
   const Instant again = server.clock.Now();
   // A cancelled stream leaves its debt to the next stream.
@@ -387,7 +389,7 @@ TEST(Limits, OfItemsASecondOverAStreamForEachUrl) {
   for (int i = 0; i < 250; ++i) {
     EXPECT_EQ(client.Put(Discovered("http://a.test/" + std::to_string(i))), "OK");
   }
-  // 100 items are free at once, and the last stream also waits.
+  // The first 100 items are free, and the last stream waits, too.
   EXPECT_GE(server.clock.Now() - begin, Duration::Millis(1450));
 }
 
@@ -406,7 +408,7 @@ TEST(Limits, OfItemsASecondOfASource) {
   EXPECT_LT(TimeOf(server, SignalsOf("sitemap", 50), 6), Duration::Seconds(7));
 }
 
-// Ingesters keep one stream for life: without a grace the server does not cut it.
+// Ingesters keep one stream for ever. Without a grace period, the server does not end it.
 TEST(Limits, OfTheAgeOfConnections) {
   TestServer server([](ServerConfig* config) {
     config->max_connection_age = Duration::Millis(300);
@@ -421,7 +423,7 @@ TEST(Limits, OfTheAgeOfConnections) {
   }
   stream->WritesDone();
   EXPECT_TRUE(stream->Finish().ok());
-  // Other calls of the channel use newer connections, and each of those closes soon.
+  // Other calls of the channel use newer connections, each of which is closed soon.
   const auto connections = [&] { return Metric(server, "freshet_connections"); };
   EXPECT_TRUE(Eventually([&] { return connections() == 0; }));
 }
@@ -439,8 +441,8 @@ TEST(Limits, OfTheGraceOfOldConnections) {
   EXPECT_EQ(stream->Finish().error_code(), StatusCode::UNAVAILABLE) << "it may be tried again";
 }
 
-// One of a thousand clients sends as much as it can. The others are always answered, and it gets
-// only its share.
+// One of a thousand clients sends as much as it can. The others are always answered, and this one
+// gets only its share.
 TEST(Limits, AFloodIsNotNoticedByOthers) {
   constexpr int kGood = 999;
   constexpr int kRounds = 3;
@@ -470,7 +472,7 @@ TEST(Limits, AFloodIsNotNoticedByOthers) {
     reader.join();
     (void)stream->Finish();
   });
-  // The good clients share connections: identities tell clients apart.
+  // The well-behaved clients share connections. Their identities distinguish them.
   const auto channel = server.Open(Showing{});
   const auto stub = v1::IngestService::NewStub(channel);
   std::vector<std::unique_ptr<grpc::ClientContext>> calls;
@@ -488,14 +490,14 @@ TEST(Limits, AFloodIsNotNoticedByOthers) {
     v1::SignalChangesResponse response;
     for (const auto& stream : streams) {
       ASSERT_TRUE(stream->Read(&response));
-      // These pages do not exist, so the server has looked for each.
+      // These pages do not exist, so the server had to look for each of them.
       ASSERT_EQ(response.ack().statuses_size(), 2) << response.DebugString();
     }
   }
   done = true;
   for (const auto& stream : streams) stream->WritesDone();
   for (const auto& stream : streams) EXPECT_TRUE(stream->Finish().ok());
-  // A Write may wait for minutes, since the server reads at the permitted rate.
+  // A Write can wait for minutes, because the server reads at the permitted rate.
   flooding.TryCancel();
   flood.join();
   const double seconds = (clock.Now() - begin).seconds();

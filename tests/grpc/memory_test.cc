@@ -1,4 +1,4 @@
-// Memory that hostile messages cost a server, seen from outside of its process.
+// Tests how much memory hostile messages cost a server, measured from outside its process.
 #include <atomic>
 #include <chrono>
 #include <fstream>
@@ -82,7 +82,8 @@ TEST_F(MemoryTest, OfWhatIsRefusedIsThatOfItsBytes) {
   Send(Filled("\x08\x01", "\x78\x01"), 1, 4);
   Send(Filled("\x08\x01", std::string("\x7a\x00", 2)), 1, 4);
   const size_t one = PeakOf(daemon_.pid()) - before;
-  // At a time twice the bytes of one message, plus memory that the allocator keeps for each thread.
+  // At any time, twice the bytes of one message, plus memory that the allocator keeps for each
+  // thread.
   EXPECT_LT(one, 10 * kMessage);
   // Several messages at once, each of the largest size.
   Send(Filled("\x08\x01", nothing), 4, 2);
@@ -96,7 +97,7 @@ TEST_F(MemoryTest, OfWhatIsInflatedIsThatOfTheLargestMessage) {
   EXPECT_LT(PeakOf(daemon_.pid()) - before, 6 * kMessage);
 }
 
-// 16 MB of a field that the server does not know, in 16 KB, behind other fields.
+// 16 MB of a field that the server does not know, compressed to 16 KB, after other fields.
 std::string Bomb(const std::string& fields) {
   return Gzip(fields + "\xc2\x3e\xe8\xff\xff\x07" + std::string(16'777'192, '\0'));
 }
@@ -116,8 +117,8 @@ TEST_F(MemoryTest, OfCallsWithoutItemsIsThatOfSmallRequests) {
   EXPECT_LT(PeakOf(daemon_.pid()) - before, kMessage);
 }
 
-// While a call waits, its unread part takes no memory, so the server refuses no other call because
-// of it.
+// While a call waits, its unread part takes no memory, so the server does not refuse other calls
+// because of it.
 TEST_F(MemoryTest, OfCallsThatWaitIsBounded) {
   const size_t before = PeakOf(daemon_.pid());
   const std::string bomb = Bomb("\x12\x02\x08\x05");  // max_wait: 5 s
@@ -157,8 +158,8 @@ TEST_F(MemoryTest, OfWhatStreamsInflateIsBounded) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  // The server may hold 128 MiB, and parsing takes several times that for a moment. Without a bound
-  // the memory grows with all that is sent at once.
+  // The server may hold 128 MiB, and parsing takes several times as much for a moment. Without a
+  // bound, the memory grows with everything that is sent at once.
   EXPECT_LT(PeakOf(daemon_.pid()) - before, 56 * kMessage);
 }
 
@@ -187,7 +188,7 @@ TEST_F(MemoryTest, OfAcknowledgementsThatNobodyReadsIsBounded) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  // Some messages of each stream are under way; all unread answers would be 1,200 MB.
+  // Some messages of each stream are in flight. All unread answers would be 1,200 MB.
   EXPECT_LT(PeakOf(daemon_.pid()) - before, 32 * kMessage);
 }
 

@@ -1,4 +1,4 @@
-// Turns of clients at the threads that handle messages.
+// Tests how clients take turns at the threads that handle messages.
 #include "server/api/message_turns.h"
 
 #include <chrono>
@@ -18,7 +18,7 @@ TEST(MessageTurnsTest, AClientWaitsForOneMessageOfAnotherHoweverManyStreamsThatH
   std::vector<std::string> order;
   turns.Handle("greedy", 1, [&] {
     order.emplace_back("greedy 0");
-    // All of these come while the first one is handled.
+    // All of these arrive while the first one is handled.
     for (int i = 1; i <= 3; ++i) {
       turns.Handle("greedy", 1000, [&order, i] { order.push_back(fmt::format("greedy {}", i)); });
     }
@@ -35,15 +35,15 @@ TEST(MessageTurnsTest, AHelperHandlesWhatWaits) {
     MessageTurns turns({.callers = 1, .helpers = true});
     turns.Handle("a", 1, [&] {
       turns.Handle("a", 1, [&] { helped.set_value(); });
-      // A helper thread must handle the inner message, as this one waits for it.
+      // A helper thread must handle the inner message, because this thread waits for it.
       helped.get_future().wait();
     });
     EXPECT_EQ(turns.waiting(), 0U);
   }
 }
 
-// Messages of a thousand URLs kept all threads busy: results of workers were acknowledged seconds
-// late, and later every second.
+// Previously, messages of a thousand URLs kept all threads busy, so that results of workers were
+// acknowledged seconds late.
 TEST(MessageTurnsTest, ShortMessagesWaitForNoLargerOnes) {
   constexpr size_t kShort = MessageTurns::kShortBytes;
   std::promise<void> helper_busy;
@@ -95,8 +95,8 @@ TEST(MessageTurnsTest, SoManyAreHandledAtATime) {
   });
 }
 
-// Messages of 400 bytes that inflated to 16 MB kept both threads of a machine with two processors.
-// A client with one message at a time got 3% of its rate.
+// Previously, messages of 400 bytes that inflated to 16 MB kept both threads of a machine with two
+// processors busy. A client with one message at a time got 3% of its rate.
 TEST(MessageTurnsTest, LongMessagesLeaveAThread) {
   constexpr size_t kLong = MessageTurns::kLongBytes;
   MessageTurns turns({.callers = 2, .helpers = false});
@@ -106,7 +106,7 @@ TEST(MessageTurnsTest, LongMessagesLeaveAThread) {
       turns.Handle("greedy", kLong, [&order, i] { order.push_back(fmt::format("long {}", i)); });
     }
     EXPECT_EQ(turns.waiting(), 3U);
-    // The other thread handles this message at once. The messages behind it alternate with long
+    // The other thread handles this message at once. The messages after it alternate with long
     // ones.
     turns.Handle("small", kLong - 1, [&] {
       order.emplace_back("small 1");

@@ -1,4 +1,4 @@
-// /metrics of a running server, whatever its clients send.
+// Tests /metrics of a running server, whatever its clients send.
 #include <grpcpp/generic/generic_stub.h>
 
 #include <sstream>
@@ -43,7 +43,7 @@ void Use(TestServer& server) {
   v1::RegisterSourceResponse registered;
   grpc::ClientContext first;
   ASSERT_TRUE(server.admin->RegisterSource(&first, source, &registered).ok());
-  // Crawls each page more than once: a first crawl says nothing about the time before.
+  // Crawls each page more than once, because a first crawl tells nothing about the time before.
   for (int crawled = 0; crawled < 150;) {
     const v1::NextResponse next = server.Next(50);
     crawled += next.assignments_size();
@@ -112,7 +112,7 @@ TEST(ServedMetrics, SayWhatHappened) {
       server.clock.Now().micros() * 1e-6 - Value(metrics, "process_start_time_seconds");
   EXPECT_GT(age, -2);
   EXPECT_LT(age, 86400);
-  // Programs other than Prometheus see the same figures.
+  // Programs other than Prometheus can read the same figures.
   const auto status = httplib::Client("http://" + server.info.http_address).Get("/status.json");
   ASSERT_TRUE(status);
   for (const char* member : {"\"freshness\":{", "\"lateness\":{", "\"sources\":[{", "\"queues\":{",

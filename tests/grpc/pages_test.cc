@@ -1,4 +1,4 @@
-// The set of pages: upserts, removal, explanations, lists and exports.
+// Tests the set of pages: upserts, removal, explanations, lists and exports.
 #include <cmath>
 #include <limits>
 #include <set>
@@ -272,7 +272,7 @@ TEST(Pages, ExportsWhatIsKnown) {
   EXPECT_EQ(pages, 2);
 }
 
-// Clients open as many exports as there may be, and read none of them.
+// Clients open as many exports as are allowed, and read none of them.
 TEST(Pages, ListsThatNobodyReadsMakeRoom) {
   TestServer server(
       [](ServerConfig* config) { config->list_write_timeout = Duration::Millis(200); });

@@ -1,4 +1,4 @@
-// Messages of many clients on one stream to another division.
+// Tests messages of many clients on one stream to another division.
 #include "server/forward/peer_call.h"
 
 #include <grpcpp/generic/async_generic_service.h>
@@ -57,7 +57,7 @@ class Echo final : public grpc::CallbackGenericService {
   }
 };
 
-// Gives calls a link once there is one.
+// Gives calls a link as soon as there is one.
 class OneLink final : public PeerCalls {
  public:
   std::optional<PeerLink> Connect(const std::shared_ptr<PeerCall>& /*call*/) override {
@@ -79,7 +79,7 @@ class OneLink final : public PeerCalls {
   std::atomic<bool> over_ = false;
 };
 
-// A client with many messages used to have those of all others wait behind them.
+// Previously, the messages of all other clients waited behind those of a client with many messages.
 TEST(PeerCallTest, ClientsTakeTurns) {
   Echo echo;
   int port = 0;
@@ -117,7 +117,7 @@ TEST(PeerCallTest, ClientsTakeTurns) {
   server->Shutdown();
 }
 
-// The oldest message decides, whichever client's turn is next.
+// The oldest message decides, even if it is another client's turn.
 TEST(PeerCallTest, GivesUpWhatWaitsTooLong) {
   OneLink link;
   const auto call = std::make_shared<PeerCall>(link, 1, "/a.Service/Stream", ShownByClient{});

@@ -1,4 +1,4 @@
-// A server with the default politeness, as hosts see it.
+// Tests a server with the default politeness, as hosts see it.
 #include <map>
 #include <string>
 #include <vector>
@@ -74,7 +74,7 @@ class PolitenessTest : public testing::Test {
   TestServer server_;
 };
 
-// Two pages that do not change, and a worker that asks as fast as it can.
+// There are two pages that do not change, and a worker that asks as fast as it can.
 TEST_F(PolitenessTest, AHostIsFetchedOnceASecondAndAPageOnceAMinute) {
   Add("http://a.test/1");
   Add("http://a.test/2");
@@ -122,7 +122,7 @@ TEST_F(PolitenessTest, AHostThatThrottlesIsLeftAloneAcrossRestarts) {
   Add("http://a.test/1");
   const auto assignment = Next(Duration::Seconds(30));
   ASSERT_TRUE(assignment);
-  // The result has no outcome: the HTTP status says enough.
+  // The result has no outcome, because the HTTP status is enough.
   v1::CrawlResult result = Result(*assignment);
   result.clear_outcome();
   result.set_http_status(503);
@@ -182,7 +182,7 @@ TEST_F(PolitenessTest, DefaultsChangeAtRunTimeAndOutliveARestart) {
   EXPECT_EQ(now.min_delay().seconds(), 0);
   EXPECT_EQ(now.max_in_flight(), 3u);
   EXPECT_EQ(now.min_page_interval().seconds(), 5);
-  // The waiting host is checked again with its new settings.
+  // The waiting host is checked again, with its new settings.
   std::vector<v1::Assignment> out;
   for (int i = 0; i < 2; ++i) {
     const auto next = Next(Duration::Seconds(30));
@@ -246,7 +246,7 @@ TEST_F(PolitenessTest, PagesFollowANewInterval) {
   EXPECT_EQ(b->url(), "http://b.test/1");
 }
 
-// Many hosts together keep the rate, although each gives one page a second.
+// Many hosts together reach the rate, although each gives only one page a second.
 TEST_F(PolitenessTest, ManyHostsKeepTheRate) {
   for (const int shards : {1, 3}) {
     server_.config.shards = shards;
@@ -300,7 +300,7 @@ TEST_F(PolitenessTest, AnUnregisteredSourceIsRefusedUntilItIsRegisteredAgain) {
     EXPECT_EQ(page.pending_signals(0).source(), "cdn");
   };
   expect_refused();
-  // The configuration still names the source, but that counts only for new databases.
+  // The configuration still names the source, but this has an effect only on new databases.
   for (const int shards : {3, 1}) {
     server_.config.shards = shards;
     server_.Restart();

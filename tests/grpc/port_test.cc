@@ -1,4 +1,4 @@
-// The gRPC port against clients that are too many, silent, or gone without notice.
+// Tests the gRPC port with clients that are too many, silent, or gone without notice.
 #include <poll.h>
 
 #include <atomic>
@@ -39,7 +39,7 @@ TEST(Port, RefusesOneConnectionTooManyWithAReason) {
   const grpc::Status status = ListSources(excess);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(status.error_message(), HasSubstr("3 connections are open, the most that this"));
-  // Existing connections continue, and one that closes makes room.
+  // Existing connections continue, and one that closes frees its place.
   for (const auto& channel : channels) EXPECT_TRUE(ListSources(channel).ok());
   channels.pop_back();
   EXPECT_TRUE(Eventually([&] { return ListSources(excess).ok(); }));
@@ -88,7 +88,7 @@ TEST(Port, RefusesOneStreamTooMany) {
   EXPECT_FALSE(answered);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(status.error_message(), HasSubstr("2 streams are open, the most that this server"));
-  // Unary calls continue, and a stream that ends makes room.
+  // Unary calls continue, and a stream that ends frees its place.
   server.UpsertMany(0);
   EXPECT_TRUE(ListSources(server.channel).ok());
   EXPECT_TRUE(second.End().ok());
@@ -98,7 +98,7 @@ TEST(Port, RefusesOneStreamTooMany) {
   }));
 }
 
-// The streams send nothing, or are cancelled at once.
+// The streams send nothing, or are cancelled immediately.
 TEST(Port, StreamsThatSayNothingKeepNobodyOut) {
   TestServer server([](ServerConfig* config) { config->max_streams = 2; });
   struct Silent {
@@ -224,7 +224,7 @@ TEST(Port, StreamsOfReflectionHoldNoThreads) {
             grpc::StatusCode::RESOURCE_EXHAUSTED);
 }
 
-// --- Peers that are gone
+// --- Peers that have disappeared
 
 // A client that never answers a ping is treated as gone.
 TEST(Keepalive, ClosesAConnectionThatDoesNotAnswer) {

@@ -1,6 +1,6 @@
-// The constant rate, as workers see it. On a busy machine assignments arrive up to some hundredths
-// of a second late, so windows are long and bounds generous. A burst after a pause, a missed limit
-// or a second clock would still break them.
+// Tests the constant rate, as workers see it. On a busy machine, assignments arrive up to some
+// hundredths of a second late, so windows are long and bounds generous. A burst after a pause, a
+// missed limit or a second clock would still break them.
 #include <algorithm>
 #include <deque>
 
@@ -12,8 +12,8 @@ namespace {
 
 constexpr double kJitterSeconds = 0.15;
 
-// Reads assignments for `span` and returns their arrival times. Returns each page at once, so that
-// pages never run out.
+// Reads assignments for the time `span` and returns their arrival times. Returns each page at once,
+// so that the server always has pages.
 std::vector<Instant> Arrivals(TestServer& server, TestWorker& worker, Duration span) {
   std::vector<Instant> arrivals;
   const Instant end = server.clock.Now() + span;
@@ -32,7 +32,7 @@ std::vector<Instant> Arrivals(TestServer& server, TestWorker& worker, Duration s
   return arrivals;
 }
 
-// The most arrivals within any window of this length.
+// Returns the maximum number of arrivals within any window of this length.
 size_t MostWithin(const std::vector<Instant>& arrivals, Duration window) {
   size_t most = 0;
   size_t first = 0;
@@ -79,7 +79,7 @@ TEST(ConstantRate, DoesNotCatchUp) {
   TestServer server([](ServerConfig* config) { config->crawl_rate = Rate::PerSecond(100); });
   server.UpsertMany(500, 50);
   TestWorker worker(server);
-  // For a second, ticks pass without credit.
+  // For a second, there is no credit, so ticks are unused.
   ASSERT_TRUE(
       Eventually([&] { return server.Statistics().schedule().ticks_without_credit() >= 100; }));
   const Instant start = server.clock.Now();

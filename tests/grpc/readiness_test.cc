@@ -1,5 +1,5 @@
-// A server's answers while it starts: it answers probes from the beginning, requests only when all
-// is loaded.
+// Tests what a server answers while it starts. It answers probes from the beginning, and requests
+// only when everything is loaded.
 #include <filesystem>
 #include <future>
 
@@ -36,7 +36,7 @@ class Readiness : public testing::Test {
     config->data_dir = dir_ / "data";
     config->crawl_rate = Rate();
   }
-  // Starts with the gate closed, and waits for the first read at the gate.
+  // Starts with a closed gate, and waits until the first read arrives at the gate.
   void Start() {
     env_.Close();
     start_ = std::async(std::launch::async, [this] { return server_->Start(); });
@@ -110,7 +110,7 @@ TEST_F(Readiness, AStartThatIsToEndDoesNotLoadEverything) {
   env_.Open();
   EXPECT_TRUE(absl::IsCancelled(start_.get().status()));
   EXPECT_TRUE(server_->Stop().ok());
-  // The store is unharmed.
+  // The store is undamaged.
   Server again(config_, clock_);
   const StatusOr<ServingInfo> info = again.Start();
   ASSERT_TRUE(info.ok()) << info.status().ToString();
@@ -148,7 +148,7 @@ TEST(ReadinessAfterACrash, SaysHowFarTheLogIsCheckedAndReplayed) {
   const auto get = [&](const char* path) {
     return httplib::Client("http://" + server.http_address()).Get(path)->body;
   };
-  // The check of the format has read the first record before.
+  // Before this, the check of the format has read the first record.
   while (get("/readyz") == "opening the store\n") {
     env.LetOnePass();
     env.AwaitVisitor();
@@ -156,7 +156,7 @@ TEST(ReadinessAfterACrash, SaysHowFarTheLogIsCheckedAndReplayed) {
   EXPECT_THAT(get("/readyz"), MatchesRegex("checking the log: 0.0 of [0-9.]+ MB, 0%\n"));
   EXPECT_THAT(get("/metrics"),
               HasSubstr("freshet_recovery_stage_info{stage=\"checking_log\"} 1\n"));
-  // Reads pass one by one until a part of the log is replayed.
+  // Lets reads pass one by one, until a part of the log was replayed.
   while (
       !testing::Matches(MatchesRegex("replaying the log: .* MB, [1-9][0-9]?%\n"))(get("/readyz"))) {
     env.LetOnePass();
@@ -176,7 +176,7 @@ TEST(ReadinessAfterACrash, SaysHowFarTheLogIsCheckedAndReplayed) {
   EXPECT_GT(ValueOf(get("/metrics"), "freshet_recovered_log_bytes{step=\"replay\"}"), 0.95 * bytes);
 }
 
-// The replay of a long log takes longer than operators wait before they kill a server.
+// The replay of a long log can take longer than operators wait before they kill a server.
 TEST(ReadinessAfterACrash, AStartThatIsToEndDoesNotReplayTheWholeLog) {
   for (const std::string stage : {"checking", "replaying"}) {
     const TempDir dir;
@@ -198,7 +198,7 @@ TEST(ReadinessAfterACrash, AStartThatIsToEndDoesNotReplayTheWholeLog) {
     env.Open();
     EXPECT_TRUE(absl::IsCancelled(start.get().status())) << stage;
     EXPECT_TRUE(server.Stop().ok());
-    // The store is unharmed.
+    // The store is undamaged.
     Server again(config, clock);
     const StatusOr<ServingInfo> info = again.Start();
     ASSERT_TRUE(info.ok()) << info.status().ToString();

@@ -1,5 +1,6 @@
-// Requests that no generated client sends: bytes that are not a message, missing or too many
-// messages. Each is answered with a status that says so, and costs no more memory than its bytes.
+// Tests requests that no generated client sends: bytes that are not a message, and missing or too
+// many messages. Each is answered with a status that gives the reason, and takes no more memory
+// than its bytes.
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -62,7 +63,7 @@ TEST(Requests, ThatAreNoMessageAreInvalidArguments) {
   }
 }
 
-// An empty message asks for a pause or a checkpoint; a missing message asks for nothing.
+// An empty message asks for a pause or a checkpoint. A missing message asks for nothing.
 TEST(Requests, ThatHaveNotComeAreNotEmpty) {
   TestServer server;
   for (const std::string method : kMethods) {
@@ -104,8 +105,8 @@ using google::protobuf::Message;
 using google::protobuf::MessageFactory;
 using google::protobuf::MethodDescriptor;
 
-// Sets each text of `part` and its inner messages to `text`, one after the other, and calls `use`
-// with `whole` each time.
+// Sets each text in `part` and its inner messages to `text`, one after the other, and each time
+// calls `use` with `whole`.
 void WithEachText(const std::string& text, int depth, Message* whole, Message* part,
                   const std::function<void(const Message&)>& use) {
   const google::protobuf::Reflection& set = *part->GetReflection();
@@ -138,7 +139,7 @@ TEST(Requests, AreRefusedWithoutQuotingAllThatTheySay) {
     std::replace(name.begin(), name.end(), '/', '.');
     const MethodDescriptor* method = DescriptorPool::generated_pool()->FindMethodByName(name);
     if (method == nullptr || method->client_streaming() || method->server_streaming()) continue;
-    // This call would make later tests log more.
+    // This call would make later tests write more log lines.
     if (rule.path.ends_with("URLFrontier/SetLogLevel")) continue;
     const std::unique_ptr<Message> request(
         MessageFactory::generated_factory()->GetPrototype(method->input_type())->New());
@@ -160,7 +161,7 @@ TEST(Requests, AreRefusedWithoutQuotingAllThatTheySay) {
   EXPECT_EQ(refusals("/freshet.v1.PagesService/GetPage"), 4);
 }
 
-// One bad URL among good ones fails alone, as on a stream.
+// One bad URL among good ones is refused alone, as on a stream.
 TEST(Requests, RefuseTheItemWhoseTextIsNotUtf8) {
   TestServer server;
   server.UpsertMany(2);

@@ -1,4 +1,4 @@
-// Restarts, overload and a broken disk.
+// Tests restarts, overload and a broken disk.
 #include <atomic>
 #include <future>
 #include <map>
@@ -86,7 +86,7 @@ TEST(Restart, GoesOnWithEverythingAcknowledged) {
     ASSERT_EQ(signalled.pending_signals_size(), 1);
     EXPECT_EQ(signalled.pending_signals(0).source(), "webhook");
   }
-  // The worker notices nothing.
+  // The worker is not affected.
   v1::CrawlResult late;
   late.set_lease_id(next.assignments(0).lease_id());
   late.set_outcome(v1::CRAWL_OUTCOME_UNCHANGED);
@@ -130,7 +130,7 @@ TEST(Restart, LeavesHostsAloneForTheRestOfTheirDelays) {
   }
 }
 
-// The worker of a removed page still fetches it.
+// The worker of a removed page is still fetching it.
 TEST(Restart, AHostIsBusyWithAPageThatWasRemoved) {
   TestServer server([](ServerConfig* config) { config->politeness.max_in_flight = 1; });
   server.UpsertMany(2, 1);
@@ -207,7 +207,7 @@ TEST(Restart, GoesOnCountingEpochs) {
 }
 
 // The URLs of these pages are no longer canonical, or belong to another host now. The pages keep
-// their stored names: each is handed out, and its result is taken.
+// their stored names. Each page is handed out, and its result is accepted.
 TEST(Restart, GoesOnWithPagesThatEarlierReleasesNamedOtherwise) {
   const std::map<std::string, std::string> host_of = {{"http://a.test/?q='x'", "a.test"},
                                                       {"http://34.90.12.7.bc.test/", "34.90.12.7"},
@@ -248,8 +248,9 @@ TEST(Restart, GoesOnWithPagesThatEarlierReleasesNamedOtherwise) {
   for (const auto& [url, host] : host_of) EXPECT_TRUE(fetched.contains(url)) << url;
 }
 
-// The store keeps the marks of repetitions: neither the applied result nor the late one counts
-// twice. This holds even if only the lease names the page and the number of shards has changed.
+// The store remembers results, so that neither an applied nor a late result counts twice if it is
+// sent again. This is true even if only the lease identifies the page, and if the number of shards
+// has changed.
 TEST(Restart, KnowsAResultThatIsSentAgain) {
   TestServer server([](ServerConfig* config) { config->durability = "wal"; });
   server.UpsertMany(20);
@@ -285,7 +286,8 @@ TEST(Restart, KnowsAResultThatIsSentAgain) {
   EXPECT_THAT(Described(server.Report(never)), ElementsAre(HasSubstr("UNKNOWN_LEASE")));
 }
 
-// A client sends a signal again if its acknowledgement was lost, perhaps by a crash of the server.
+// A client sends a signal again if the acknowledgement was lost, perhaps because the server
+// crashed.
 TEST(Restart, KnowsASignalThatIsSentAgain) {
   TestServer server;
   server.UpsertMany(3);
@@ -357,7 +359,7 @@ v1::SignalChangesRequest Signals(int first, int count) {
   return request;
 }
 
-// Number of events that wait for their shard.
+// Returns the number of events that wait for their shard.
 size_t WaitingEvents(TestServer& server) {
   httplib::Client http("http://" + server.info.http_address);
   return nlohmann::json::parse(http.Get("/status.json")->body)["waiting_events"];
@@ -425,7 +427,7 @@ TEST(Overload, HoldsBackThenRefusesWithADelay) {
   over = send(200, 30);
   ASSERT_TRUE(Eventually([&] { return WaitingEvents(server) == 70; }));
   const Instant full = server.clock.Now();
-  // Past one and a half times the limit the server refuses a client's items at once.
+  // Above one and a half times the limit, the server refuses the items of a client immediately.
   const v1::BatchAck refused = server.Signal(Signals(300, 40));
   EXPECT_EQ(refused.statuses_size(), 40);
   for (const v1::ItemStatus& status : refused.statuses()) {
@@ -437,7 +439,7 @@ TEST(Overload, HoldsBackThenRefusesWithADelay) {
   stall.End();
   EXPECT_EQ(committing.get().statuses_size(), 0);
   EXPECT_EQ(waiting.get().statuses_size(), 0);
-  // These items were accepted over the limit, but waited too long.
+  // These items were accepted although the limit was exceeded, but they waited too long.
   const v1::BatchAck late = over.get();
   EXPECT_EQ(late.statuses_size(), 30);
   EXPECT_EQ(late.statuses(0).error().code(), v1::ERROR_CODE_RESOURCE_EXHAUSTED);

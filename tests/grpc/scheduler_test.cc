@@ -1,4 +1,4 @@
-// Assignments on streams and by unary calls, and the reports of workers.
+// Tests assignments on streams and by unary calls, and the reports of workers.
 #include <algorithm>
 #include <set>
 
@@ -83,7 +83,7 @@ TEST(Scheduler, UsesNoMoreThanTheCredit) {
   TestWorker worker(server);
   worker.Grant(7);
   EXPECT_EQ(worker.ReadAssignments(7).size(), 7u);
-  // Pages reserved beyond the credit would show in one of these counts.
+  // If pages were reserved beyond the credit, one of these counts would show it.
   ASSERT_TRUE(
       Eventually([&] { return server.Statistics().schedule().ticks_without_credit() > 100; }));
   EXPECT_EQ(server.Statistics().schedule().assignments(), 7u);
@@ -99,7 +99,8 @@ TEST(Scheduler, ServesWorkersInTurn) {
   TestWorker second(server, "second");
   TestWorker third(server, "third");
   for (TestWorker* worker : {&first, &second, &third}) worker->Grant(100);
-  // The credit sums up to all pages: each worker gets its own.
+  // The credit of all workers adds up to the number of pages. Each worker gets as many as its
+  // credit.
   for (TestWorker* worker : {&first, &second, &third}) {
     EXPECT_EQ(worker->ReadAssignments(100).size(), 100u);
   }
@@ -164,11 +165,11 @@ TEST(Scheduler, AWorkerThatDiesLosesNothing) {
     TestWorker worker(server);
     worker.Grant(30);
     held = worker.ReadAssignments(10);
-    // The worker is cut off while results and assignments are under way.
+    // The worker is disconnected while results and assignments are in flight.
     ASSERT_TRUE(worker.Write(Results(held, v1::CRAWL_OUTCOME_CHANGED, 1)));
     worker.Cancel();
   }
-  // Assignments that never reached the worker are free again. Pages that it held stay leased until
+  // Assignments that the worker never received are free again. Pages that it has stay leased until
   // their deadline.
   ASSERT_TRUE(Eventually([&] {
     const v1::GetStatisticsResponse now = server.Statistics();
@@ -302,7 +303,8 @@ TEST(Scheduler, ReturnsWhatDidNotReachAWorker) {
     (void)worker.ReadAssignments(3);
     worker.Cancel();
   }
-  // Once all workers are gone, only assignments that left on a stream are still leased.
+  // After all workers have disconnected, only assignments that were sent on a stream are still
+  // leased.
   ASSERT_TRUE(Eventually([&] {
     const v1::GetStatisticsResponse statistics = server.Statistics();
     return statistics.server().workers() == 0 &&
@@ -311,8 +313,8 @@ TEST(Scheduler, ReturnsWhatDidNotReachAWorker) {
   EXPECT_LT(server.Statistics().schedule().open_leases(), 200u);
 }
 
-// Assignments that wait for a worker that does not read go to other workers before their lease is
-// over.
+// If assignments wait for a worker that does not read, they are given to other workers before their
+// leases end.
 TEST(Scheduler, TakesBackWhatWaitsForAWorkerThatDoesNotRead) {
   constexpr int kPages = 4000;
   TestServer server([](ServerConfig* config) {
@@ -321,7 +323,7 @@ TEST(Scheduler, TakesBackWhatWaitsForAWorkerThatDoesNotRead) {
   });
   for (int i = 0; i < kPages;) {
     v1::UpsertPagesRequest request;
-    // More bytes than all buffers on the way hold.
+    // These are more bytes than all buffers on the way can hold.
     for (const int end = i + 500; i < end; ++i) {
       request.add_pages()->set_url(TestServer::Url(i) + "?" + std::string(1900, 'x'));
     }
@@ -410,7 +412,7 @@ TEST(Next, ACallWithoutANameIsNamedByItsAddress) {
   grpc::ClientContext call;
   ASSERT_TRUE(server.scheduler->Next(&call, request, &response).ok());
   ASSERT_EQ(response.assignments_size(), 1);
-  // The client's address without its port, which differs for each connection.
+  // The client's address is shown without its port, which is different for each connection.
   EXPECT_EQ(server.Get(TestServer::Url(0)).page().lease().worker(), "ipv4:127.0.0.1");
 }
 

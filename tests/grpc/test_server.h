@@ -1,4 +1,4 @@
-// A whole server in this process, with free ports and its own directory, and clients for it.
+// A whole server in this process, with free ports and a separate directory, and clients for it.
 #ifndef FRESHET_TESTS_GRPC_TEST_SERVER_H_
 #define FRESHET_TESTS_GRPC_TEST_SERVER_H_
 
@@ -44,7 +44,7 @@ class TestServer {
     // FRESHET_TEST_LOG=info shows the logs of the servers of a failing test.
     const char* const level = std::getenv("FRESHET_TEST_LOG");
     config.log_level = level != nullptr ? level : "off";
-    // Tests crawl a few hosts fast; tests of politeness set their own.
+    // Tests crawl a few hosts fast. Tests of politeness set other values.
     config.politeness = {};
     config.host_backoff = {};
     if (tweak) tweak(&config);
@@ -83,7 +83,7 @@ class TestServer {
     Start();
   }
 
-  // --- Shortcuts: each opens a call and checks that it succeeds
+  // --- Shortcuts. Each makes a call and checks that it succeeds
   v1::BatchAck Upsert(const v1::UpsertPagesRequest& request) {
     grpc::ClientContext call;
     const auto stream = pages->UpsertPages(&call);
@@ -168,9 +168,9 @@ class TestServer {
   ServerConfig config;
   SystemClock clock;
   ServingInfo info;
-  std::atomic<int> asked_to_end = 0;  // times that it was asked to let another serve
+  std::atomic<int> asked_to_end = 0;  // how often the server was asked to let another one serve
   std::atomic<int> asked_to_end_at_once = 0;
-  std::atomic<int> replaced = 0;  // times that it heard that another serves
+  std::atomic<int> replaced = 0;  // how often the server was told that another one serves
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<v1::SchedulerService::Stub> scheduler;
   std::unique_ptr<v1::IngestService::Stub> ingest;
@@ -184,7 +184,8 @@ class TestServer {
   std::unique_ptr<Server> server_;
 };
 
-// Describes each status of an acknowledgement, like "2 REFUSED INVALID_ARGUMENT url: is empty".
+// Describes each status of an acknowledgement, for example "2 REFUSED INVALID_ARGUMENT url: is
+// empty".
 inline std::vector<std::string> Described(const v1::BatchAck& ack) {
   std::vector<std::string> lines;
   for (const v1::ItemStatus& status : ack.statuses()) {
@@ -199,7 +200,7 @@ inline std::vector<std::string> Described(const v1::BatchAck& ack) {
   return lines;
 }
 
-// A channel with its own connection, which reconnects soon while no server is there.
+// Opens a channel with a separate connection, which reconnects soon if no server is there.
 inline std::shared_ptr<grpc::Channel> OwnChannel(const std::string& address,
                                                  grpc::ChannelArguments arguments = {}) {
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);

@@ -32,7 +32,7 @@ class TestWorker {
     open_ = stream_->Read(&response);
     return response;
   }
-  // Reads the next `count` assignments; skips other messages.
+  // Reads the next `count` assignments. Skips other messages.
   std::vector<v1::Assignment> ReadAssignments(size_t count) {
     std::vector<v1::Assignment> all;
     while (open_ && all.size() < count) {

@@ -1,4 +1,4 @@
-// TLS on both ports, and files that change while clients are connected.
+// Tests TLS on both ports, and files that change while clients are connected.
 #include <openssl/ssl.h>
 
 #include <memory>
@@ -16,7 +16,7 @@ using testing::HasSubstr;
 
 GuardedServer::Written Admins() { return {{"admin", "    roles: [admin]\n"}}; }
 
-// Makes a TLS handshake with a port in one protocol version; returns whether it succeeded.
+// Makes a TLS handshake with a port in one protocol version. Returns true if it succeeded.
 bool ShakeHands(const std::string& address, int version) {
   const auto free_context = [](SSL_CTX* context) { SSL_CTX_free(context); };
   const std::unique_ptr<SSL_CTX, decltype(free_context)> context(SSL_CTX_new(TLS_client_method()),
@@ -81,7 +81,7 @@ TEST(Tls, ManyRequestsAtOnceGetTheirWholeAnswers) {
   EXPECT_EQ(whole, 160);
 }
 
-// Connections that send garbage or nothing keep no client from being served.
+// Connections that send garbage or nothing do not keep the server from serving clients.
 TEST(Tls, RubbishAndSilenceAreClosed) {
   GuardedServer server(Admins());
   for (const std::string& address : {server->info.grpc_address, server->info.http_address}) {
@@ -151,7 +151,7 @@ TEST(Tls, ServesWithoutAClientCa) {
   EXPECT_EQ(WhoAmI(server.Open(server.Token("admin"))), StatusCode::OK);
 }
 
-// Authorities verify a DNS name in another way than a URI or mail address of the same text.
+// Authorities verify a DNS name in a different way than a URI or mail address with the same text.
 TEST(Tls, NamesOfAnotherKindProveNothing) {
   const GuardedServer::Written identities = {{"admin", "    roles: [admin]\n"}};
   GuardedServer server(identities);

@@ -1,4 +1,4 @@
-// Traces: log lines about the way of a message through the server.
+// Tests traces, which are log lines about the path of a message through the server.
 #include <cstdio>
 #include <string>
 
@@ -11,7 +11,7 @@ namespace {
 
 using testing::SizeIs;
 
-// A server whose log lines of traces are read.
+// Runs a server and reads the log lines of its traces.
 class TracesOfAServer : public testing::Test {
  protected:
   TracesOfAServer() : file_(std::tmpfile(), &std::fclose) { SetLogFile(file_.get()); }

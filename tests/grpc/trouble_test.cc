@@ -1,5 +1,5 @@
-// Pages and workers that cause trouble: wrong clocks, invented answers of sites, unanswered leases,
-// missing pages. None of these makes a page come back at once, or never again.
+// Tests pages and workers that cause trouble: wrong clocks, invented answers of sites, leases
+// without an answer, missing pages. None of these makes a page come back immediately, or never.
 #include "tests/grpc/test_server.h"
 #include "tests/grpc/test_worker.h"
 
@@ -18,7 +18,7 @@ std::vector<std::string> NotesOf(const v1::BatchAck& ack) {
   return notes;
 }
 
-// A server whose only page is leased, with its answer under way.
+// A server with a single page, which is leased and whose answer is in flight.
 class TroubleTest : public testing::Test {
  protected:
   explicit TroubleTest(const TestServer::Tweak& tweak = {})

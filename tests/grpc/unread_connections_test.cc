@@ -1,4 +1,4 @@
-// Connections whose clients read nothing from their sockets.
+// Tests connections whose clients read nothing from their sockets.
 #include <poll.h>
 
 #include <algorithm>
@@ -57,7 +57,7 @@ class DeafClient {
   RawSocket socket_;
 };
 
-// Leaves so little room for answers that a few clients fill it.
+// Allows so few bytes of answers that a few clients use them up.
 void WithLittleRoom(ServerConfig* config) {
   config->keepalive_interval = Duration();
   config->list_write_timeout = Duration::Millis(500);
@@ -78,8 +78,8 @@ void ExpectOneOfManyIsCut(const std::string& address, int calls, int times) {
   }));
 }
 
-// gRPC ended a cut call only once its answer had left, which never happened: the call kept its
-// bytes and places for ever.
+// Regression: gRPC ended a cut call only after its answer was sent, which never happened. So the
+// call kept its bytes and places for ever.
 TEST(UnreadConnections, OfListsAreCut) {
   TestServer server(WithLittleRoom);
   for (int start = 0; start < 8000; start += 1000) {
@@ -105,7 +105,7 @@ TEST(UnreadConnections, OfForwardedCallsAreCut) {
   WithLittleRoom(&config);
   Front front(config);
   front.Follow(server.info.grpc_address);
-  // One call each, as answers beyond a client's share would end its calls.
+  // Each client makes one call, because answers beyond a client's share would end its calls.
   ExpectOneOfManyIsCut(front.address, 1, 200);
   front.Stop();
 }

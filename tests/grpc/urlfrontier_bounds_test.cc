@@ -1,5 +1,5 @@
-// One client of the crawl-frontier API cannot take everything from the others. Leases, delays and
-// blocks are bounded; effects on all clients need a role and are audited.
+// Tests that one client of the crawl-frontier API cannot take everything from the others. Leases,
+// delays and blocks are bounded. Effects on all clients need a role and are audited.
 #include <algorithm>
 #include <fstream>
 #include <set>
@@ -66,7 +66,7 @@ TEST(FrontierBounds, NoLeaseIsLongerThanTheLongest) {
   EXPECT_THAT(client.Get(Params()), SizeIs(2));
 }
 
-// URLs that wait for a slow client are not given out after half of their lease.
+// URLs that wait for a slow client are not given out after half of their lease has passed.
 TEST(FrontierBounds, NothingIsGivenOutWhoseLeaseIsHalfOver) {
   constexpr size_t kUrls = 4000;
   constexpr uint32_t kLease = 100;
@@ -131,7 +131,7 @@ TEST(FrontierBounds, WhatEverybodyFeelsNeedsItsRoleAndIsWrittenDown) {
   const auto set = [](FrontierClient& client, const uf::QueueDelayParams& params) {
     return Ask(*client.stub, &FrontierStub::SetDelay, params);
   };
-  // Clients may set a value that already holds when they start.
+  // When clients start, they may set a value that is set already.
   EXPECT_TRUE(set(fleet, DelayOf("", 1)).ok());
   const grpc::Status refused = set(fleet, DelayOf("", UINT32_MAX));
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::PERMISSION_DENIED);
@@ -140,7 +140,7 @@ TEST(FrontierBounds, WhatEverybodyFeelsNeedsItsRoleAndIsWrittenDown) {
   EXPECT_TRUE(set(fleet, DelayOf("a.test", 5)).ok());
   EXPECT_TRUE(set(ops, DelayOf("", 5)).ok());
   EXPECT_TRUE(set(fleet, DelayOf("", 5)).ok());
-  // A worker can block a host for as long as a host may ask for, an admin for longer.
+  // A worker can block a host for as long as a host may ask for. An admin can block it for longer.
   fleet.Put({Discovered("http://b.test/1"), Discovered("http://c.test/1")});
   fleet.Block("b.test", uint64_t{1} << 63);
   ops.Block("c.test", clock.seconds() + 86'400);
@@ -161,7 +161,7 @@ TEST(FrontierBounds, WhatEverybodyFeelsNeedsItsRoleAndIsWrittenDown) {
   EXPECT_EQ(entries[5].action, "/urlfrontier.URLFrontier/BlockQueueUntil");
 }
 
-// --- What a role may say about a host
+// --- Reports about hosts, by role
 
 // A server with the crawl ids `shop` (scheduled), `seen` (shadow mode) and `plain`. The host
 // victim.test has a page, and a URL in each of the three.
@@ -192,7 +192,7 @@ class FrontierRoles : public ::testing::Test {
     if (!state || !state->has_blocked_until()) return 0;
     return state->blocked_until().seconds() - static_cast<int64_t>(clock_.seconds());
   }
-  // Waits until earlier reports about hosts are applied.
+  // Waits until earlier reports about hosts have been applied.
   void Settle() {
     const int64_t until = ++settled_ + 100;
     worker_.Block("fence.test", clock_.seconds() + static_cast<uint64_t>(until), "shop");
@@ -317,7 +317,7 @@ TEST_F(FrontierRoles, AnIngesterReportsNothing) {
     EXPECT_EQ(page.consecutive_errors(), 0U) << crawl;
     EXPECT_EQ(Host("victim.test")->throttled_answers(), 0U) << crawl;
     EXPECT_EQ(BlockedFor("victim.test"), 0) << crawl;
-    // New pages can come in this way, too.
+    // New pages can be added in this way, too.
     EXPECT_EQ(loader_.Put(Fetched("http://victim.test/2", crawl, "503")), "OK");
     EXPECT_EQ(guarded_->Get("http://victim.test/2", crawl).page().crawl_id(), crawl);
   }
@@ -368,7 +368,7 @@ TEST(FrontierBounds, NoBlockIsHiddenBehindThoseOfOtherQueues) {
             1);
 }
 
-// An unread acknowledgement takes memory, so it is no longer than needed.
+// An acknowledgement that is not read takes memory, so it is no longer than needed.
 TEST(FrontierBounds, LongIdsComeBackCut) {
   TestServer server;
   FrontierClient client(server.channel);
@@ -382,7 +382,7 @@ TEST(FrontierBounds, LongIdsComeBackCut) {
   EXPECT_EQ(client.PutBatches({batch})[0].id(), cut);
 }
 
-// A team that puts all it may leaves the others their share.
+// After a team has put as much as it may, the other teams still have their share.
 TEST(FrontierBounds, OneTeamDoesNotUseUpTheQueues) {
   GuardedServer guarded({{"evil", "    roles: [worker]\n    crawl_ids: [mine]\n"},
                          {"good", "    roles: [worker]\n    crawl_ids: [news]\n"}},

@@ -1,4 +1,4 @@
-// The crawl-frontier API of a process that is killed while clients put and get URLs.
+// Tests the crawl-frontier API of a process that is killed while clients put and get URLs.
 #include <atomic>
 #include <ctime>
 #include <set>
@@ -118,7 +118,7 @@ TEST_F(KilledFrontier, LosesNothingThatWasAcknowledgedAndHandsOutNothingTwice) {
   for (const std::string& url : acknowledged) EXPECT_TRUE(kept.contains(url)) << url;
   const uf::Stats stats = client_->Stats();
   EXPECT_EQ(stats.size(), kept.size());
-  // URLs that were leased but not delivered at the kill are in flight, too.
+  // URLs that were leased but not delivered when the server was killed are in flight, too.
   EXPECT_GE(stats.inprocess(), in_flight.size());
   for (const std::string& url : client_->Get(Params(10'000))) {
     EXPECT_FALSE(in_flight.contains(url)) << url;

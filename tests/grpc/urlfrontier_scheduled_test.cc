@@ -1,5 +1,5 @@
-// Crawl ids of the crawl-frontier API whose URLs are given out by crawl value. Some tests kill the
-// process.
+// Tests crawl ids of the crawl-frontier API whose URLs are given out by crawl value. Some tests
+// kill the process.
 #include <atomic>
 #include <fstream>
 #include <map>
@@ -38,7 +38,7 @@ class ScheduledFrontier : public ::testing::Test {
  protected:
   ScheduledFrontier() : client_(server_.channel) {}
 
-  // Calls until `count` URLs have come, or for a while if there are fewer.
+  // Calls until `count` URLs have come. If there are fewer, stops after a while.
   std::vector<uf::URLInfo> Take(size_t count,
                                 const uf::GetParams& params = ParamsIn("shop", 0, 0, 1000)) {
     std::vector<uf::URLInfo> all;
@@ -86,7 +86,7 @@ TEST_F(ScheduledFrontier, GivesOutWhatWasPutWhateverItsDate) {
   EXPECT_THAT(TakeUrls(1, one), ElementsAre("http://a.test/"));
   EXPECT_EQ(client_.Stats("shop").inprocess(), 1U);
   EXPECT_EQ(client_.Stats("shop").size(), 2U);
-  // The date of this URL is far away, but scheduled crawl ids ignore dates.
+  // The date of this URL is far in the future, but scheduled crawl ids ignore dates.
   const std::vector<uf::URLInfo> rest = Take(1, one);
   ASSERT_EQ(rest.size(), 1U);
   EXPECT_EQ(rest[0].url(), "http://b.test/1");
@@ -112,7 +112,7 @@ TEST_F(ScheduledFrontier, LearnsFromMetadata) {
   const v1::Page page = server_.Get(url, "shop").page();
   EXPECT_EQ(page.crawls(), 4U);
   EXPECT_EQ(page.changes(), 1U);
-  // Without a signature Freshet learns nothing, neither from this fetch nor from the next.
+  // Without a signature, Freshet learns nothing from this fetch or the next.
   EXPECT_EQ(client_.Put(Fetched(url, "200", "")), "OK");
   EXPECT_EQ(client_.Put(Fetched(url, "", "xyz")), "OK");
   EXPECT_EQ(server_.Get(url, "shop").page().changes(), 1U);
@@ -183,7 +183,7 @@ TEST_F(ScheduledFrontier, GivesOutPagesFromBeforeTheModeWasSet) {
   EXPECT_THAT(TakeUrls(1, ParamsIn("later", 0, 0, 1000)), ElementsAre("http://a.test/1"));
 }
 
-// A page without a URL is given out, so the deleted URLs would come back.
+// A page without a URL is given out, so without this the deleted URLs would come back.
 TEST_F(ScheduledFrontier, UrlsThatAreDeletedTakeTheirPagesAlong) {
   const auto put = [this](const std::string& url) {
     EXPECT_EQ(client_.Put(Discovered(url, "", "shop")), "OK");
@@ -205,7 +205,7 @@ TEST_F(ScheduledFrontier, UrlsThatAreDeletedTakeTheirPagesAlong) {
   EXPECT_EQ(client_.Stats("shop").size(), 0U);
 }
 
-// A refused URL leaves no trace, otherwise `max_pages` would bound neither memory nor disk.
+// A refused URL leaves no trace. Otherwise `max_pages` would not limit memory or disk space.
 TEST_F(ScheduledFrontier, KeepsNoUrlWhosePageIsRefused) {
   v1::SetCrawlRequest request;
   request.set_crawl_id("shop");
@@ -262,7 +262,7 @@ TEST_F(ScheduledFrontier, HeedsLimitsBlocksAndInactivity) {
   EXPECT_EQ(Take(5).size(), 5U);
 }
 
-// While its page has a lease, a URL is not given to other clients.
+// While the page of a URL has a lease, the URL is not given to other clients.
 TEST_F(ScheduledFrontier, LeasesLastOverARestartAndOnlySoManyBytesGoOutAtOnce) {
   for (int i = 0; i < 8; ++i) {
     uf::URLItem item = Discovered("http://h" + std::to_string(i) + ".test/", "", "shop");

@@ -1,5 +1,5 @@
-// Crawl ids in shadow mode, where Freshet learns and clients decide; modes set by calls; both after
-// a kill of the server.
+// Tests crawl ids in shadow mode, in which Freshet learns and clients decide, and modes that calls
+// set. Both are tested after a kill of the server, too.
 #include <fstream>
 #include <memory>
 #include <string>
@@ -31,7 +31,7 @@ uf::URLItem ShadowFetched(const std::string& url, const std::string& signature,
   return item;
 }
 
-// Calls on AdminService.
+// Makes calls of AdminService.
 class Operator {
  public:
   explicit Operator(const std::shared_ptr<grpc::Channel>& channel)
@@ -153,7 +153,7 @@ TEST_F(ShadowFrontier, LearnsFromMetadataAndHoldsUpNobody) {
   }
   EXPECT_EQ(Page(url).page().crawls(), 4U);
   EXPECT_EQ(Page(url).page().changes(), 1U);
-  // The frontier takes a URL even if there is no room for its page.
+  // The frontier accepts a URL even if there is no room for its page.
   v1::SetCrawlRequest request;
   request.set_crawl_id("news");
   request.set_max_pages(1);
@@ -185,7 +185,7 @@ TEST_F(ShadowFrontier, LearnsFromKeysInWhateverCase) {
   EXPECT_EQ(put({{"fetch.statuscode", "200"}, {"Signature", "one"}}).changes(), 0U);
   EXPECT_EQ(put({{"fetch.statuscode", "200"}, {"SIGNATURE", "two"}}).changes(), 1U);
   EXPECT_EQ(put({{"fetch.statuscode", "404"}}).http_status(), 404);
-  // A key in the configured spelling wins over other spellings.
+  // A key in the configured spelling takes precedence over other spellings.
   EXPECT_EQ(put({{"fetch.statuscode", "410"},
                  {"fetch.statusCode", "200"},
                  {"FETCH.STATUSCODE", "410"},
@@ -219,7 +219,7 @@ TEST_F(ShadowFrontier, ReportsWhatItWouldGain) {
   EXPECT_EQ(report.pages_read(), 60U);
   EXPECT_EQ(report.compared_pages(), 60U);
   EXPECT_EQ(report.crawls(), uint64_t{kPages * kDays});
-  // A page may keep one interval fewer than the 23 between its fetches.
+  // For a page, one interval fewer than the 23 between its fetches may be kept.
   EXPECT_NEAR(static_cast<double>(report.compared_crawls()), kPages * (kDays - 1.5), kPages / 2.0);
   EXPECT_NEAR(static_cast<double>(report.changes()), kPages / 10 * (kDays - 1.5), kPages / 20.0);
   ASSERT_TRUE(report.has_comparison()) << report.why_not();
@@ -229,7 +229,7 @@ TEST_F(ShadowFrontier, ReportsWhatItWouldGain) {
   EXPECT_LE(comparison.best_freshness(), 1);
   EXPECT_LT(comparison.crawls_per_day_for_same(), 0.9 * comparison.crawls_per_day());
   EXPECT_EQ(comparison.sampled_pages(), 60U);
-  // Pages that never change are crawled too often, pages that always change too rarely.
+  // Pages that never change are crawled too often, and pages that always change too rarely.
   ASSERT_EQ(report.too_often_size(), 10);
   ASSERT_EQ(report.too_rarely_size(), 6);
   for (const v1::ShadowPage& page : report.too_rarely()) {
@@ -270,7 +270,7 @@ TEST_F(ShadowFrontier, FollowsItsModeFromCallToCall) {
   ASSERT_TRUE(operator_.SetMode("news", v1::FRONTIER_MODE_DATES).ok());
   EXPECT_EQ(client_.Put(ShadowFetched("http://a.test/1", "three")), "OK");
   EXPECT_EQ(Page("http://a.test/1").page().crawls(), 2U);
-  // Back to the configured mode.
+  // The crawl id returns to the configured mode.
   v1::SetCrawlRequest reset;
   reset.set_crawl_id("news");
   reset.set_reset(true);
@@ -293,7 +293,7 @@ TEST_F(ShadowFrontier, UrlsFromBeforeBecomePagesWhenTheModeIsSet) {
   EXPECT_THAT(client_.Get(ParamsIn("news", 0, 0, 1000)), IsEmpty());
 }
 
-// Otherwise the deleted URLs would come back once the crawl id is scheduled.
+// Without this, the deleted URLs would come back when the crawl id becomes scheduled.
 TEST_F(ShadowFrontier, UrlsThatAreDeletedTakeTheirPagesAlong) {
   EXPECT_EQ(client_.Put(Discovered("http://a.test/1", "another key", "news")), "OK");
   EXPECT_EQ(client_.Put(Discovered("http://b.test/1", "", "news")), "OK");
@@ -390,7 +390,7 @@ TEST_F(KilledShadowFrontier, ModesThatWereSetAreKept) {
   ASSERT_TRUE(Operator(daemon_.channel()).SetMode("news", v1::FRONTIER_MODE_SCHEDULED).ok());
   ASSERT_TRUE(Operator(daemon_.channel()).SetMode("shop", v1::FRONTIER_MODE_SHADOW).ok());
   KillAndStart();
-  // Settings of operators win over the configuration.
+  // Settings of operators take precedence over the configuration.
   EXPECT_EQ(Operator(daemon_.channel()).ModeOf("news"), v1::FRONTIER_MODE_SCHEDULED);
   EXPECT_EQ(Operator(daemon_.channel()).ModeOf("shop"), v1::FRONTIER_MODE_SHADOW);
   EXPECT_EQ(client_->Put(Discovered("http://a.test/1", "", "news")), "OK");

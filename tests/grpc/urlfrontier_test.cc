@@ -1,4 +1,5 @@
-// The crawl-frontier API over the wire: what clients rely on (docs/urlfrontier.md), call by call.
+// Tests what clients of the crawl-frontier API rely on (docs/urlfrontier.md), call by call, over
+// the network.
 #include <atomic>
 #include <set>
 #include <string>
@@ -285,7 +286,7 @@ TEST_F(UrlFrontier, TheNumbersOfUrlsAndQueuesAreLimits) {
   for (const uf::URLInfo& info : client_.GetInfos(Params(3, 4))) ++by_queue[info.key()];
   EXPECT_THAT(by_queue, SizeIs(4));
   for (const auto& [key, urls] : by_queue) EXPECT_EQ(urls, 3) << key;
-  // Queues rotate: queues that were not served come first.
+  // Queues are served in turn: those that were not served yet come first.
   std::set<std::string> others;
   for (const uf::URLInfo& info : client_.GetInfos(Params(3, 0))) others.insert(info.key());
   EXPECT_THAT(others, SizeIs(6));
@@ -302,7 +303,7 @@ TEST_F(UrlFrontier, ALeaseKeepsAUrlFromOthersUntilItEnds) {
   clock_.Pass(1);
   EXPECT_THAT(client_.Get(Params()), SizeIs(1));
   EXPECT_EQ(client_.Stats().inprocess(), 1u);
-  // Without a requested time a lease lasts half a minute.
+  // If no time is requested, a lease lasts half a minute.
   clock_.Pass(29);
   EXPECT_THAT(client_.Get(Params()), IsEmpty());
   clock_.Pass(1);
@@ -374,7 +375,7 @@ TEST_F(UrlFrontier, UrlsDoNotWaitForAnythingElseToBeWritten) {
   client_.Put(items);
   FrontierClient other(OwnChannel(server_.info.grpc_address));
   grpc::ClientContext call;
-  // Less than the interval of pings, which would make gRPC send buffered bytes.
+  // This is shorter than the interval of pings, which would make gRPC send buffered bytes.
   call.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(8));
   const auto stream = other.stub->GetURLs(&call, Params());
   uf::URLInfo info;
@@ -389,7 +390,7 @@ TEST_F(UrlFrontier, AcksThatAreDueTogetherAtFirstDoNotWaitForAnythingElseToBeWri
   grpc::ClientContext call;
   call.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(8));
   const auto stream = other.stub->PutURLs(&call);
-  // The first URL waits for the disk; the others are skipped at once.
+  // The first URL waits for the disk. The others are skipped at once.
   for (const char* url : {"http://a.test/1", "none", "none", "none"}) {
     EXPECT_TRUE(stream->Write(Discovered(url)));
   }

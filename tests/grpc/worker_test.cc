@@ -1,4 +1,4 @@
-// Workers that have closed their side, and workers that never answer again.
+// Tests workers that have closed their side, and workers that never answer again.
 #include <string>
 #include <vector>
 
@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// --- The usual idiom of Python: an iterator of requests that ends
+// --- The usual style in Python: an iterator of requests that ends
 
 struct Heard {
   size_t assignments = 0;
@@ -136,7 +136,7 @@ TEST(Allowance, BoundsWhatASilentWorkerHolds) {
   TestWorker other(server, "other");
   other.Grant(5);
   EXPECT_EQ(other.ReadAssignments(5).size(), 5u);
-  // One result makes room for one page.
+  // One result frees a place for one page.
   ASSERT_TRUE(silent.Write(ResultOf(held[0])));
   EXPECT_EQ(silent.ReadAssignments(1).size(), 1u);
   EXPECT_TRUE(Eventually([&] { return server.Statistics().server().workers_at_allowance() == 1; }));
@@ -153,7 +153,7 @@ TEST(Allowance, IsHalvedWhenLeasesRunOutAndGrowsWithResults) {
   TestWorker worker(server, "sleepy");
   worker.Grant(16);
   ASSERT_EQ(worker.ReadAssignments(16).size(), 16u);
-  // Each expiry halves the worker's allowance, and the server tells it.
+  // Each expiry halves the worker's allowance, and the server tells this to the worker.
   std::vector<uint32_t> told;
   while (worker.open() && (told.empty() || told.back() > 1)) {
     const v1::CrawlResponse response = worker.Read();
@@ -165,7 +165,7 @@ TEST(Allowance, IsHalvedWhenLeasesRunOutAndGrowsWithResults) {
   EXPECT_LE(told.front(), 8u);
   EXPECT_EQ(server.Statistics().server().reduced_allowances(), 1u);
   EXPECT_TRUE(Eventually([&] { return server.Statistics().schedule().expired_leases() == 16; }));
-  // The worker works again: its allowance grows from one page to the maximum.
+  // The worker answers again, and its allowance grows from one page to the maximum.
   worker.Grant(1000);
   bool whole = false;
   while (worker.open() && !whole) {
@@ -205,7 +205,7 @@ TEST(Allowance, NextSaysThatItIsUsedUp) {
   EXPECT_EQ(none.allowance().max_open_leases(), 3u);
   EXPECT_EQ(none.allowance().open_leases(), 3u);
   EXPECT_FALSE(none.allowance().newcomers());
-  // All new names from the same address together get two more leases.
+  // All new names from the same address get two more leases in total.
   EXPECT_EQ(next("b", 1).assignments_size(), 1);
   EXPECT_FALSE(next("c", 1).has_allowance());
   none = next("d", 1);

@@ -1,5 +1,5 @@
-// The tools of hostile scripts: a seeded random source, connections to the attacked server, and the
-// ledger of its assignments.
+// The tools of hostile scripts: a seeded random source, connections to the attacked server, and a
+// ledger of the assignments that the server has made.
 #ifndef FRESHET_TESTS_HOSTILE_ATTACK_H_
 #define FRESHET_TESTS_HOSTILE_ATTACK_H_
 
@@ -25,12 +25,12 @@ using SteadyClock = std::chrono::steady_clock;
 class Ledger {
  public:
   void Note(const v1::Assignment& assignment);
-  // The page with the most assignments, and their number.
+  // Returns the page with the most assignments, and their number.
   [[nodiscard]] std::pair<std::string, uint64_t> Worst() const;
   [[nodiscard]] uint64_t assignments() const;
-  // Empty, or a fault of the server, such as a lease id given out twice.
+  // Returns a fault of the server, such as a lease id that was given out twice; "" = none.
   [[nodiscard]] std::string wrong() const;
-  // Records a fault of the server that a script saw; the first one is kept.
+  // Records a fault of the server that a script found. Only the first one is kept.
   void Fail(const std::string& what);
 
  private:
@@ -50,7 +50,7 @@ struct Target {
   std::string grpc_address;
   std::string http_address;
   Ledger* ledger = nullptr;
-  // Proofs of clients. Where the server wants an identity, hostile clients have none.
+  // The proofs that clients show. If the server wants an identity, hostile clients have none.
   ClientSecurity hostile;
   ClientSecurity honest;
 
@@ -60,7 +60,7 @@ struct Target {
 std::shared_ptr<grpc::Channel> Connect(const std::string& address,
                                        const ClientSecurity& security = {});
 
-// The turn of one script. Thread-compatible; each thread of a script takes a Split.
+// One run of a script. Thread-compatible; each thread of a script takes a Split.
 class Attack {
  public:
   Attack(const Target& target, SteadyClock::time_point end, Random random)
@@ -75,7 +75,7 @@ class Attack {
   bool OneIn(uint64_t n) { return Below(n) == 0; }
   // Up to `most` random bytes.
   std::string Bytes(size_t most);
-  // Text that a site, a program or a person might send, mostly not of the expected kind.
+  // Returns text that a site, a program or a person might send, mostly not of the expected kind.
   std::string OddText();
   // A known page or an odd URL.
   std::string AnyUrl();
@@ -98,7 +98,7 @@ class Attack {
   Random random_;
 };
 
-// Leaves a stream as clients do: in order, in the middle, or half-closed.
+// Ends a stream in one of the ways that clients use: cleanly, in the middle, or half-closed.
 template <typename Response, typename Stream>
 void Leave(Attack& attack, grpc::ClientContext& call, Stream& stream) {
   Response response;

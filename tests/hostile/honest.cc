@@ -21,7 +21,7 @@ void SetPatience(grpc::ClientContext* call) {
   call->set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(kPatienceSeconds));
 }
 
-// Empty if the server took every item, whatever the outcome.
+// Returns "" if the server accepted every item, whatever the outcome; otherwise the reason.
 std::string Refusal(const v1::BatchAck& ack) {
   if (ack.has_error()) return ack.error().reason();
   for (const v1::ItemStatus& status : ack.statuses()) {

@@ -1,5 +1,5 @@
-// Honest clients beside the hostile ones: a fetch worker, an ingester and a prober of the HTTP
-// port. Each works all the time and must always be answered in time.
+// Honest clients that run next to the hostile ones: a fetch worker, an ingester and a prober of the
+// HTTP port. Each works all the time and must always be answered in time.
 #ifndef FRESHET_TESTS_HOSTILE_HONEST_H_
 #define FRESHET_TESTS_HOSTILE_HONEST_H_
 
@@ -15,7 +15,7 @@
 
 namespace freshet::hostile {
 
-// Far longer than clients should wait, for slow and busy machines.
+// Far longer than clients should wait, because machines can be slow and busy.
 inline constexpr int kPatienceSeconds = 120;
 
 // Repeats `exchange`, which returns "" or an error, until it succeeds. Returns "", or the last
@@ -26,10 +26,10 @@ std::string Insist(const std::function<std::string()>& exchange);
 std::string UpsertOnce(const std::shared_ptr<grpc::Channel>& channel,
                        const std::vector<std::string>& urls);
 
-// Sends one request to the HTTP port. Returns "" for status 200, else the answer.
+// Sends one request to the HTTP port. Returns "" for status 200; otherwise the answer.
 std::string ProbeOnce(const std::string& http_address, const std::string& path);
 
-// The work of one kind of client, and its longest wait.
+// How often one kind of client was served, and its longest wait.
 struct Served {
   const char* client = "";
   uint64_t exchanges = 0;
@@ -48,11 +48,11 @@ class Honest {
   [[nodiscard]] std::string Prepare();
   void Start();
   void Stop();
-  // Empty, or the client that was not answered in time.
+  // Returns the client that was not answered in time; "" = none.
   [[nodiscard]] std::string wrong() const;
-  // Returns "", or an acknowledged page that is not listed. Call after Stop().
+  // Returns an acknowledged page that is not listed; "" = none. Must be called after Stop().
   [[nodiscard]] std::string CheckPages();
-  // Call after Stop().
+  // Must be called after Stop().
   [[nodiscard]] const std::vector<Served>& served() const { return served_; }
 
  private:

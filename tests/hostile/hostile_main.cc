@@ -1,5 +1,5 @@
-// Attacks freshetd with all hostile scripts, or the named ones, and checks that honest clients are
-// still served. A failure prints one line, with the command that repeats the script.
+// Attacks freshetd with all hostile scripts, or with those that are named, and checks that honest
+// clients are still served. A failure prints one line, with the command that repeats the script.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -32,7 +32,7 @@ struct Options {
   }
 };
 
-// Allows as many connections as the system permits, since attackers hold more than a thousand.
+// Allows as many connections as the system permits, because attackers open more than a thousand.
 void RaiseFileLimit() {
   rlimit files = {};
   getrlimit(RLIMIT_NOFILE, &files);
@@ -46,7 +46,7 @@ std::string Run(const Options& options, const std::string& directory) {
     // These scripts do not depend on identities.
     if (options.guarded || !options.Wants(script.name)) continue;
     std::string wrong;
-    // A separate thread, as only that thread sees its mounts.
+    // The script gets a separate thread, because only this thread sees the script's mounts.
     std::thread([&] {
       wrong = script.play(directory + "/" + script.name, Random(options.seed));
     }).join();
@@ -60,7 +60,8 @@ std::string Run(const Options& options, const std::string& directory) {
   return RunSiege(directory, scripts, options.seed, options.seconds, options.guarded);
 }
 
-// The flags that repeat the failed script, or all chosen ones if it needed several.
+// Returns the flags that repeat the failed script, or all chosen scripts if the failure needed
+// several of them.
 std::string Again(const Options& options, const std::string& script) {
   std::string flags = options.guarded ? " --guarded" : "";
   if (script != "all" && script != "none") return flags + " --script " + script;

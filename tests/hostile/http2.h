@@ -1,4 +1,4 @@
-// HTTP/2 by hand (RFC 9113), for clients that no library would make.
+// Makes HTTP/2 by hand (RFC 9113), for clients that no library would produce.
 #ifndef FRESHET_TESTS_HOSTILE_HTTP2_H_
 #define FRESHET_TESTS_HOSTILE_HTTP2_H_
 
@@ -19,8 +19,8 @@ inline std::string Http2Frame(uint64_t type, uint64_t flags, uint64_t stream,
   return frame + payload;
 }
 
-// An HPACK number whose first byte has `bits` bits for it, below the bits of `first` (RFC 7541,
-// 5.1).
+// Returns an HPACK number. Its first byte has `bits` bits for the number, below the bits of `first`
+// (RFC 7541, 5.1).
 inline std::string HpackNumber(uint64_t number, int bits, int first = 0) {
   const uint64_t most = (uint64_t{1} << bits) - 1;
   if (number < most) return {static_cast<char>(static_cast<uint64_t>(first) | number)};
@@ -32,13 +32,14 @@ inline std::string HpackNumber(uint64_t number, int bits, int first = 0) {
   return bytes;
 }
 
-// An HPACK header without tables: a name and a value of any bytes.
+// Returns an HPACK header without tables. The name and the value can be any bytes.
 inline std::string Http2Header(const std::string& name, const std::string& value) {
   return std::string(1, '\0') + HpackNumber(name.size(), 7) + name + HpackNumber(value.size(), 7) +
          value;
 }
 
-// The frames of a block of headers, at most 16 KiB each: HEADERS, then CONTINUATION if needed.
+// Returns the frames of a block of headers, at most 16 KiB each: HEADERS, and CONTINUATION if
+// needed.
 inline std::string Http2Block(uint64_t stream, const std::string& headers, uint64_t flags = 0) {
   constexpr size_t kMost = 16384;
   constexpr uint64_t kHeaders = 1;
@@ -56,7 +57,7 @@ inline std::string Http2Block(uint64_t stream, const std::string& headers, uint6
   return frames;
 }
 
-// The HEADERS frame that begins a call of a method, such as "/package.Service/Method".
+// Returns the HEADERS frame that begins a call of a method, such as "/package.Service/Method".
 inline std::string Http2Call(uint64_t stream, const std::string& method) {
   const auto text = [](const std::string& value) {
     return static_cast<char>(value.size()) + value;
@@ -70,13 +71,13 @@ inline std::string Http2Call(uint64_t stream, const std::string& method) {
   return Http2Frame(kHeaders, kEndHeaders, stream, headers);
 }
 
-// The RST_STREAM frame by which a client cancels a call.
+// Returns the RST_STREAM frame with which a client cancels a call.
 inline std::string Http2Cancel(uint64_t stream) {
   constexpr uint64_t kRstStream = 3;
   return Http2Frame(kRstStream, 0, stream, std::string("\0\0\0\x08", 4));
 }
 
-// A PING frame, which the server answers with another.
+// Returns a PING frame, which the server answers with another.
 inline std::string Http2Ping() {
   constexpr uint64_t kPing = 6;
   return Http2Frame(kPing, 0, 0, std::string(8, 'p'));

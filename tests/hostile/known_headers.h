@@ -1,4 +1,4 @@
-// Every header that gRPC 1.51 knows by name. gRPC parses each into its own form, and writing some
+// Every header that gRPC 1.51 knows by name. gRPC parses each into a special form, and writing some
 // of these forms ends the process (CVE-2023-1428).
 #ifndef FRESHET_TESTS_HOSTILE_KNOWN_HEADERS_H_
 #define FRESHET_TESTS_HOSTILE_KNOWN_HEADERS_H_
@@ -45,7 +45,7 @@ inline constexpr const char* kKnownHeaders[] = {
     "x-request-id",
 };
 
-// Values that do not fit a header.
+// Returns values that do not fit a header.
 inline std::vector<std::string> OddValues() {
   return {"",
           "x",
@@ -66,7 +66,7 @@ inline std::vector<std::string> OddValues() {
           std::string(300, ',')};
 }
 
-// The headers of a call to `method`, without the one named `left_out`.
+// Returns the headers of a call to `method`, without the one named `left_out`.
 inline std::string HeadersOfCall(const std::string& method, const std::string& left_out = {}) {
   std::string headers;
   const std::pair<const char*, std::string> all[] = {
@@ -78,8 +78,8 @@ inline std::string HeadersOfCall(const std::string& method, const std::string& l
   return headers;
 }
 
-// Blocks of headers that contain `name`: in place of the call's own header or beside it, once and
-// twice, alone and with more headers than a server accepts.
+// Returns blocks of headers that contain `name`: in place of the call's own header or in addition
+// to it, once and twice, alone and with more headers than a server accepts.
 inline std::vector<std::string> BlocksWith(const std::string& name, const std::string& value,
                                            const std::string& method) {
   const std::string header = Http2Header(name, value);

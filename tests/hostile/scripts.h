@@ -1,4 +1,4 @@
-// The hostile scripts; each has its own file in scripts/.
+// The hostile scripts. Each has a separate file in scripts/.
 #ifndef FRESHET_TESTS_HOSTILE_SCRIPTS_H_
 #define FRESHET_TESTS_HOSTILE_SCRIPTS_H_
 
@@ -25,7 +25,8 @@ void BlackHoles(Attack& attack);
 void Leases(Attack& attack);
 void Sites(Attack& attack);
 
-// Scripts with their own server, which keeps its files in `directory`. Each returns "" or an error.
+// Scripts with a separate server, which keeps its files in `directory`. Each returns "" or an
+// error.
 std::string Descriptors(const std::string& directory, Random random);
 std::string FullDisk(const std::string& directory, Random random);
 std::string Forced(const std::string& directory, Random random);

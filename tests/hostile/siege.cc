@@ -18,7 +18,7 @@
 namespace freshet::hostile {
 namespace {
 
-// On top of the server's memory before the attack.
+// The maximum memory in addition to what the server used before the attack.
 constexpr uint64_t kMostMib = 600;
 constexpr uint64_t kMostThreadsLeft = 100;
 constexpr uint64_t kMostFilesLeft = 100;
@@ -125,7 +125,7 @@ std::string Siege::CheckFetches() const {
                      ledger_.assignments());
 }
 
-// Connections of clients that have left are closed, and their threads end.
+// Connections of clients that have disconnected are closed, and their threads end.
 std::string Siege::CheckLeftovers() {
   Usage after;
   const auto few_left = [&] {

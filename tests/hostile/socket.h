@@ -1,4 +1,4 @@
-// Plain TCP connections, for clients that no library would make.
+// Plain TCP connections, for clients that no library would produce.
 #ifndef FRESHET_TESTS_HOSTILE_SOCKET_H_
 #define FRESHET_TESTS_HOSTILE_SOCKET_H_
 
@@ -10,11 +10,11 @@
 
 namespace freshet::hostile {
 
-// From now on servers of this process speak TLS. Every other connection makes a handshake; the
-// others send plain text.
+// From now on, the servers of this process speak TLS. Every other connection makes a handshake; the
+// rest send plain text.
 void SpeakTls();
 
-// The start of a connection to a server that speaks TLS.
+// How a connection to a server that speaks TLS begins.
 enum class Opening { kEveryOther, kAsServersWant, kPlain };
 
 // A connection, which is closed if it was refused or has ended. A closed one sends and receives
@@ -35,7 +35,7 @@ class Socket {
   Socket& operator=(const Socket&) = delete;
 
   [[nodiscard]] bool open() const { return fd_ >= 0; }
-  // Returns whether all bytes were sent.
+  // Returns true if all bytes were sent.
   bool Send(std::string_view bytes);
   // Returns the next bytes, at most 64 KiB; "" at the end, on errors, and after the timeout.
   std::string Receive();

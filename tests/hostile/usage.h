@@ -1,4 +1,4 @@
-// Use of the machine by a process, from Linux.
+// Tells how much of the machine a process uses, on Linux.
 #ifndef FRESHET_TESTS_HOSTILE_USAGE_H_
 #define FRESHET_TESTS_HOSTILE_USAGE_H_
 

@@ -11,7 +11,7 @@
 
 namespace freshet::hostile {
 
-// A result for each assignment, by its lease; `answer` fills in the rest.
+// Makes a result for each assignment, by its lease. `answer` fills in the rest.
 template <typename Answer>
 v1::CrawlRequest ResultsOf(const std::vector<v1::Assignment>& assignments, const Answer& answer) {
   v1::CrawlRequest request;
@@ -23,7 +23,7 @@ v1::CrawlRequest ResultsOf(const std::vector<v1::Assignment>& assignments, const
   return request;
 }
 
-// A worker that lives as long as one call, see Attack::Call. Thread-compatible.
+// A worker that ends when its call does (Attack::Call). Thread-compatible.
 class Worker {
  public:
   Worker(Attack& attack, const std::shared_ptr<grpc::Channel>& channel, const std::string& name,
@@ -52,7 +52,7 @@ class Worker {
   }
   bool Send(const v1::CrawlRequest& request) { return stream_->Write(request); }
   void HalfClose() { stream_->WritesDone(); }
-  // Returns the next assignments; none once the call is over.
+  // Returns the next assignments; none after the call has ended.
   std::vector<v1::Assignment> Receive() {
     v1::CrawlResponse response;
     while (stream_->Read(&response)) {
@@ -64,7 +64,7 @@ class Worker {
     }
     return {};
   }
-  // Returns the next acknowledgement of results; its count is 0 once the call is over.
+  // Returns the next acknowledgement of results. Its count is 0 after the call has ended.
   v1::BatchAck ReceiveAck() {
     v1::CrawlResponse response;
     while (stream_->Read(&response)) {

@@ -1,4 +1,4 @@
-// Politeness rules of a configuration file.
+// Tests the politeness rules of a configuration file.
 #include "server/config_politeness.h"
 
 #include "gmock/gmock.h"
@@ -114,7 +114,7 @@ TEST(ConfigPoliteness, ErrorsNameKeyAndLine) {
               HasSubstr("politeness.rules: rule 'b': host x.example is in rule 'a' already"));
 }
 
-// An unreadable rule has neither name nor hosts. Only the original error is reported.
+// A rule that cannot be read has neither name nor hosts. Only the original error is reported.
 TEST(ConfigPoliteness, AFaultInARuleIsToldOnce) {
   LoadedConfig loaded;
   LoadYaml("politeness: {rules: [{name: A B, hosts: [a.example], min_delay: 1s}]}", &loaded);

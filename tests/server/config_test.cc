@@ -232,7 +232,7 @@ TEST(Config, RefusesBadNumbersAndNames) {
   line.policy = "clever";
   EXPECT_THAT(ErrorOf(MakeConfig(line).status()),
               HasSubstr("--policy: 'clever' is not a policy; these are known: default, "));
-  // The name exactly as the list of policies prints it.
+  // The name is exactly as the list of policies prints it.
   line.policy = "ncis_approx_J";
   EXPECT_EQ(ErrorOf(MakeConfig(line).status()),
             "--policy: 'ncis_approx_J' is not ncis_approx_N, where N is the number of terms of the "

@@ -1,4 +1,4 @@
-// The command line of freshetd: exit codes and its one line on standard output.
+// Tests the command line of freshetd: exit codes and its one line on standard output.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -53,7 +53,7 @@ TEST(Daemon, FailsWithOneWhenItCannotServe) {
   EXPECT_THAT(result.err, HasSubstr("cannot start: listen: "));
 }
 
-// Runs a script that finds the program in $freshetd and an empty directory in $dir.
+// Runs a script with the program in $freshetd and an empty directory in $dir.
 ProgramResult RunScript(const TempDir& dir, const std::string& script) {
   std::ofstream(dir / "script") << "freshetd='" FRESHET_BIN_DIR "/freshetd'; dir='" << dir.path()
                                 << "'\nports='--listen 127.0.0.1:0 --http-listen 127.0.0.1:0'\n"
@@ -162,7 +162,7 @@ TEST(Daemon, PrintsWhereValuesComeFrom) {
   EXPECT_THAT(result.out, HasSubstr("durability: sync  # default\n"));
 }
 
-// A SIGHUP applies keys that can change and names the others; a bad file changes nothing.
+// A SIGHUP applies the keys that can change and reports the others. A bad file changes nothing.
 TEST(Daemon, HangUpTakesWhatCanChange) {
   const TempDir dir;
   const ProgramResult result = RunScript(
@@ -182,7 +182,7 @@ TEST(Daemon, HangUpTakesWhatCanChange) {
   EXPECT_EQ(result.exit_code, 0) << result.err << ReadWholeFile(dir / "d.err");
 }
 
-// A SIGHUP reads the file of identities again and ends nothing.
+// A SIGHUP makes the server read the file of identities again. Nothing is ended.
 TEST(Daemon, HangUpReadsIdentitiesAgain) {
   const TempDir dir;
   const ProgramResult result = RunScript(
@@ -247,7 +247,7 @@ TEST(Daemon, SaysThatItIsReadyAndEndsCleanly) {
   }
 }
 
-// With a clock before 1970 an assertion ended RocksDB.
+// Previously, a clock before 1970 ended RocksDB by an assertion.
 TEST(Daemon, SaysThatTheClockCannotBeTrue) {
   const TempDir dir;
   const ProgramResult result = RunScript(
@@ -256,8 +256,8 @@ TEST(Daemon, SaysThatTheClockCannotBeTrue) {
       "now=$(date +%s); ahead() { echo $(($1 - now)) >$dir/ahead; }\n"
       "other=\"env FRESHET_CLOCK_AHEAD=$dir/ahead LD_PRELOAD=" FRESHET_BIN_DIR
       "/../tests/crash/libfreshet_other_clock.so $freshetd $ports --data-dir $dir/d\"\n"
-      // The clock is set back to 1970 under a running server. The server's own time continues;
-      // RocksDB sees 1970.
+      // The clock is set back to 1970 while a server runs. The server's own time continues; RocksDB
+      // sees 1970.
       "ahead $now; $other >$dir/d.out & pid=$!; ready $dir/d.out $pid; ahead -86400\n"
       "run() { '" FRESHET_BIN_DIR
       "/freshet' --server $(sed 's/.*grpc=\\([^ ]*\\).*/\\1/' $dir/d.out) \"$@\" >&2 || exit 7; }\n"
@@ -275,7 +275,7 @@ TEST(Daemon, SaysThatTheClockCannotBeTrue) {
             "1\n");
 }
 
-// A slow disk makes opening the store take seconds. A signal comes meanwhile.
+// A slow disk makes opening the store take seconds. A signal arrives in the meantime.
 constexpr char kHeldOpening[] =
     "$freshetd $ports --data-dir $dir/d --log-level off >$dir/d.out & pid=$!\n"
     "ready $dir/d.out $pid; kill $pid; wait $pid\n"
@@ -294,7 +294,7 @@ TEST(Daemon, EndsWhileItStarts) {
   EXPECT_THAT(result.err, HasSubstr("stopped before it served"));
 }
 
-// A supervisor may stop a server that it has just started. The configuration is a pipe, so the
+// A supervisor might stop a server that it has just started. The configuration is a pipe, so the
 // server waits for it until the test has sent the signal.
 TEST(Daemon, EndsInOrderBeforeItHasReadItsConfiguration) {
   for (const std::string signal : {"TERM", "INT"}) {
@@ -318,7 +318,8 @@ TEST(Daemon, EndsAtOnceAtTheSecondSignal) {
   const TempDir dir;
   const ProgramResult result =
       RunScript(dir, std::string(kHeldOpening) +
-                         // A signal that arrives together with the first one counts as the same.
+                         // A signal that arrives together with the first one does not count as a
+                         // second one.
                          "tries=0; until grep -q 'a second signal' $dir/e.err; do kill -INT $pid; "
                          "tries=$((tries + 1)); [ $tries -lt 10000 ] || exit 9; done\n"
                          "wait $pid; code=$?; cat $dir/e.err >&2; exit $code\n");
@@ -400,7 +401,7 @@ constexpr char kServeOnce[] =
     "  [ -z \"$4\" ] || $freshet --server $address checkpoint $4 >/dev/null || echo checkpoint $?\n"
     "  kill $pid; wait $pid; sed 's/.*\\(pages=[0-9]*\\).*/\\1/' out.txt; }\n";
 
-// Every relative name used to mean the working directory itself.
+// Regression: every relative name meant the working directory itself.
 TEST(Daemon, ARelativeDataDirectoryIsInTheWorkingDirectory) {
   const TempDir dir;
   const ProgramResult result =
@@ -409,7 +410,7 @@ TEST(Daemon, ARelativeDataDirectoryIsInTheWorkingDirectory) {
                          "serve data/a '' one.test; serve ./data/b '' two.test\n"
                          "serve c/ '' three.test; serve ../x '' four.test\n"
                          "serve link/d '' five.test\n"
-                         // Each store is found under another name of the same directory.
+                         // Each store is found under a different name of the same directory.
                          "for d in $dir/w/data/a data//b/ ./c $dir/x sub/d; do serve $d; done\n"
                          "ls; ls data sub; ls | grep -c CURRENT; cat err.txt\n");
   EXPECT_EQ(result.exit_code, 0) << result.err;
@@ -466,7 +467,7 @@ TEST(Daemon, SaysAtTheStartThatItIsPausedAndWhy) {
   const ProgramResult result = RunScript(
       dir, std::string(kFill) +
                "run() {\n"
-               "  rm $dir/d.out\n"  // its line tells of the previous server
+               "  rm $dir/d.out\n"  // it still has the line of the previous server
                "  $freshetd $ports --data-dir $dir/d >$dir/d.out 2>$dir/d.err & pid=$!\n"
                "  ready $dir/d.out $pid\n"
                "  server=$(sed 's/.*grpc=\\([^ ]*\\) .*/\\1/' $dir/d.out)\n"
@@ -491,7 +492,8 @@ TEST(Daemon, VerifiesRestoresAndRepairs) {
                          "$freshet restore $dir/backup $dir/r 2>$dir/again; echo again $?\n"
                          "$freshetd --verify --data-dir $dir/r 2>/dev/null; echo verify $?\n"
                          "$freshetd --repair --data-dir $dir/r 2>/dev/null; echo repair $?\n"
-                         // The footer at the end of a table locates all else in it.
+                         // The footer at the end of a table tells where everything else in the
+                         // table is.
                          "for t in $dir/r/*.sst; do truncate -s -9 $t; done\n"
                          "$freshetd --verify --data-dir $dir/r 2>/dev/null; echo verify $?\n"
                          "$freshetd --repair --data-dir $dir/r 2>/dev/null; echo repair $?\n"
@@ -510,7 +512,7 @@ TEST(Daemon, VerifiesRestoresAndRepairs) {
   EXPECT_THAT(result.out, HasSubstr("repaired " + dir.path() + "/r\nrepair 0\n")) << result.err;
 }
 
-// Files owned by root in a service's directory would keep the service from its store.
+// If root owned files in a service's directory, the service could not open its store.
 TEST(Daemon, MaintenanceLeavesFilesToTheOwnerOfTheDirectory) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can become somebody else";
   const TempDir dir;
@@ -597,7 +599,7 @@ TEST(Daemon, RefusesMaintenanceOfWhatIsNotThere) {
       RunProgram("freshetd --restore " + missing + " --data-dir " + (dir / "d"), "").exit_code, 1);
   EXPECT_EQ(RunProgram("freshetd --verify --repair --data-dir " + missing, "").exit_code, 2);
   EXPECT_FALSE(std::ifstream(missing).good());
-  // A directory with other files does not become a store.
+  // A directory that has other files cannot become a store.
   const ProgramResult other =
       RunScript(dir,
                 "mkdir $dir/other; echo notes >$dir/other/notes\n"

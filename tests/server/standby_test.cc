@@ -1,4 +1,4 @@
-// The state that a standby has loaded when its turn comes.
+// Tests the state that a standby has loaded when it gets its turn.
 #include "server/standby.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace freshet {
 namespace {
 
-// A standby whose leader falls silent when told to, and whose loads are numbered.
+// A standby whose leader becomes silent when the test wants, and whose loads are numbered.
 class StandbyTest : public testing::Test {
  protected:
   StandbyTest() {
@@ -35,7 +35,7 @@ class StandbyTest : public testing::Test {
     loaded.policy_name = std::to_string(loads_);
     return loaded;
   }
-  // The number of the load that the turn takes; "" = none.
+  // Returns the number of the load that the turn uses; "" = none.
   std::string Taken() {
     const std::optional<LoadedShards> loaded = standby_.Take(*store_);
     return loaded ? loaded->policy_name : "";
@@ -88,13 +88,13 @@ TEST_F(StandbyTest, TakesWhatItHasLoadedLast) {
   standby_.Outdate();
   EXPECT_EQ(progress_.pages, 0U);
   ASSERT_TRUE(standby_.Prepare(*store_).ok());
-  // With the turn, the leader's silence no longer matters.
+  // After the standby has the turn, the leader's silence no longer matters.
   silent_ = false;
   turn_ = true;
   EXPECT_TRUE(standby_.MayOwn());
   EXPECT_TRUE(standby_.MayOwnSoon());
   EXPECT_EQ(Taken(), "2!");
-  // The standby does not load again at once.
+  // The standby does not load again immediately.
   EXPECT_FALSE(standby_.MayOwnSoon());
   EXPECT_EQ(Taken(), "");
 }
@@ -105,7 +105,7 @@ TEST_F(StandbyTest, EndsALoadThatIsNotNeeded) {
   EXPECT_TRUE(standby_.Prepare(*store_).ok());
   EXPECT_EQ(Taken(), "");
   EXPECT_EQ(progress_.pages, 0U);
-  // A wanted stop also ends a load.
+  // A requested stop also ends a load.
   during_load_ = [this] { stop_ = silent_ = true; };
   EXPECT_TRUE(standby_.Prepare(*store_).ok());
   EXPECT_EQ(Taken(), "");
@@ -122,8 +122,8 @@ TEST_F(StandbyTest, ALoadThatWasBrokenOffBeginsAnew) {
   silent_ = true;
   during_load_ = [this] { silent_ = false; };
   EXPECT_TRUE(standby_.Prepare(*store_).ok());
-  // The leader is silent again before MayOwnSoon() is asked. The broken load does not count as
-  // prepared.
+  // The leader is silent again before MayOwnSoon() is called. The interrupted load does not count
+  // as prepared.
   silent_ = true;
   EXPECT_FALSE(standby_.MayOwnSoon());
   EXPECT_TRUE(standby_.MayOwnSoon());
@@ -175,7 +175,7 @@ TEST_F(StandbyTest, WhatIsOutOfDateOrHasFailedIsLoadedAnewAfterARest) {
     if (fails) fault_ = absl::ResourceExhaustedError("no memory");
     ASSERT_TRUE(standby_.Prepare(*store_).ok());
     if (!fails) standby_.Outdate();
-    // The store hears once that nothing is prepared.
+    // The store is told once that nothing is prepared.
     EXPECT_FALSE(standby_.MayOwnSoon());
     EXPECT_FALSE(standby_.MayOwnSoon());
     if (fails) break;

@@ -1,4 +1,4 @@
-// Finds and names every inconsistency that single rows can have in a store.
+// Tests that every inconsistency that single rows of a store can have is found and reported.
 #include "server/verify.h"
 
 #include <filesystem>
@@ -34,7 +34,7 @@ constexpr FingerprintSecret kSecret = {1, 2, 3};
 const char* const kHost = "example.org";
 const char* const kOtherHost = "example.net";
 
-// Page `serial` of a host; its URL ends with the serial.
+// Returns page `serial` of a host. Its URL ends with the serial.
 PageRecord PageOf(const std::string& host, uint64_t serial) {
   PageRecord page;
   page.key = {.crawl_id = "DEFAULT", .url = "http://" + host + "/" + std::to_string(serial)};
@@ -65,7 +65,7 @@ const PageRecord& Second() {
 }
 
 std::string KeyOf(const PageRecord& page) { return storage::PageKeyOf(page.number); }
-// The lease key that Fill() used. Another row may follow behind it.
+// Returns the lease key that Fill() used. Another row can follow it.
 std::string LeaseKey(uint64_t sequence) { return storage::LeaseKeyOf(0, sequence); }
 
 // --- Rows that are well formed by themselves
@@ -126,7 +126,8 @@ std::ostream& operator<<(std::ostream& out, const Case& tampering) { return out 
 class Verify : public testing::TestWithParam<Case> {
  protected:
   Verify() {
-    // Filled once and copied, since opening and closing a store takes most of the time.
+    // The store is filled once and copied, because opening and closing a store takes most of the
+    // time.
     static const TempDir kMade;
     static const bool kFilled = (Fill(kMade / "db"), true);
     EXPECT_TRUE(kFilled);
@@ -178,7 +179,7 @@ TEST_F(Verify, AnIntactStoreHasNoProblem) {
   EXPECT_EQ(report.leases, 1u);
 }
 
-// Its host stays busy until the lease ends, so repair keeps the lease.
+// The page's host stays busy until the lease ends, so repair keeps the lease.
 TEST_F(Verify, ALeaseOfARemovedPageIsNoProblem) {
   LeaseRecord lease = LeaseOf(PageOf(kHost, 3), 2);
   lease.host = kHost;
@@ -199,7 +200,7 @@ TEST_F(Verify, ALeaseOfARemovedPageIsNoProblem) {
   EXPECT_EQ(report.leases, 2u);
 }
 
-// A server that has only been a standby has the epochs of others, but no number of shards.
+// A server that was only a standby has the epochs of others, but no number of shards.
 TEST_F(Verify, AnEpochOfAServerThatNeverServedIsNoProblem) {
   {
     RawDatabase raw(dir_ / "db");
@@ -240,8 +241,8 @@ TEST_P(Verify, ADamagedStoreHasItsProblemNamed) {
   EXPECT_GT(report.problem_count, 0u);
 }
 
-// Repair fixes exactly the faults that verification names: both always agree on whether a store is
-// whole.
+// Repair fixes exactly the faults that verification reports, so both agree on whether a store is
+// intact.
 TEST_P(Verify, IsMendedByRepair) {
   {
     RawDatabase raw(dir_ / "db");

@@ -11,7 +11,7 @@ constexpr Instant kTold = Instant::FromUnixSeconds(1'715'934'601);  // 2024-05-1
 constexpr Instant kMinute = Instant::FromUnixSeconds(1'715'934'600);
 constexpr Instant kDay = Instant::FromUnixSeconds(1'715'904'000);
 
-// Checks that the text is exactly this instant: a date with time and time zone.
+// Expects that the text is exactly this instant: a date with time and time zone.
 void ExpectInstant(const std::string& text, Instant instant) {
   const absl::StatusOr<FeedDate> date = ParseFeedDate(text);
   ASSERT_TRUE(date.ok()) << date.status();

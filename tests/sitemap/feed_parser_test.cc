@@ -35,7 +35,7 @@ int64_t SecondsOf(const FeedEntry& entry) {
   return entry.modified.ok() ? entry.modified->told.micros() / 1'000'000 : -1;
 }
 
-// Parses text that comes in pieces, like from a network.
+// Parses text that comes in pieces, as from a network.
 Parsed Parse(const std::string& bytes, size_t piece = 7, const DocumentSource& source = {}) {
   Parsed parsed;
   size_t at = 0;
@@ -174,7 +174,7 @@ TEST(FeedParser, WhatIsAroundAUrlIsNotOfIt) {
               ElementsAre("(neither http nor https but mailto)"));
 }
 
-// One of 500 entries is not well-formed; the others are read.
+// One of 500 entries is not well-formed. The others are read.
 TEST(FeedParser, AFaultCostsOneEntryAtMost) {
   const auto feed = [](const std::string& bad) {
     std::string text = "<rss><channel>";
@@ -290,15 +290,15 @@ TEST(FeedParser, WhatIsNoFeedIsRefusedWithAReason) {
               HasSubstr("more than 512 KiB"));
 }
 
-// Processor time of this thread, in seconds.
+// Returns the processor time of this thread, in seconds.
 double Busy() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }
 
-// Earlier, the parser searched the rest of the text for `<` at each `>`: 49 MB took 78 s. Each text
-// here took more than half a minute, and now takes a second without optimization.
+// Previously, the parser searched the rest of the text for `<` at each `>`, so 49 MB took 78 s.
+// Each text here took more than half a minute, and now takes a second without optimization.
 TEST(FeedParser, NoByteCostsMoreThanAnother) {
   constexpr size_t kBytes = 2 << 20;
   for (const std::string_view repeated : {">", "& ", "< ", "&;", "<>", "</a>", "<a/>"}) {
@@ -325,8 +325,8 @@ TEST(FeedParser, RobotsNameSoManyBytes) {
   EXPECT_LT(named, kMaxNamesBytes + 2 * base.size());
 }
 
-// A gzip file of 25 KB can decompress to half a million pieces of one byte. Earlier, the line so
-// far was searched for its end after each piece, for minutes.
+// A gzip file of 25 KB can decompress to half a million pieces of one byte. Previously, the part of
+// the line read so far was searched for its end after each piece, which took minutes.
 TEST(FeedParser, ALineThatComesByTheByteIsSearchedOnce) {
   size_t left = kMaxRobotsBytes / 2;
   const TextSource bytes = [&left](std::string* out) -> absl::StatusOr<bool> {
@@ -341,7 +341,7 @@ TEST(FeedParser, ALineThatComesByTheByteIsSearchedOnce) {
   EXPECT_LT(Busy() - before, 15);
 }
 
-// Earlier, each element had a copy of its base; nested relative bases make long ones.
+// Nested relative bases make long ones. Previously, each element had a copy of its base.
 TEST(FeedParser, ABaseCostsOnceWhatItCosts) {
   std::string text = "<urlset xml:base='http://a.test/'>";
   for (int i = 0; i < 60; ++i) text += "<a xml:base='" + std::string(16'000, 'b') + "/'>";
@@ -351,7 +351,7 @@ TEST(FeedParser, ABaseCostsOnceWhatItCosts) {
   EXPECT_LT(Busy() - before, 15);
 }
 
-// The parser searches a list that grows with every new name: 6 MB of names took 9 s.
+// The parser searches a list that grows with every new name. Previously, 6 MB of names took 9 s.
 TEST(FeedParser, DifferentNamesHaveALimit) {
   const auto read = [](int count, std::string_view before, std::string_view behind) {
     std::string text = "<urlset>";
@@ -374,7 +374,7 @@ TEST(FeedParser, DifferentNamesHaveALimit) {
   EXPECT_TRUE(read(20'000, "<n a='", "'/>").ok()) << "values are not kept";
 }
 
-// Declared default attributes would be in each element.
+// Default attributes that a document type declares would be added to each element.
 TEST(FeedParser, TheDocumentTypeDeclaresNothing) {
   const Parsed atom = Parse(
       "<!DOCTYPE feed [<!ATTLIST link href CDATA 'http://a.test/default'><!ELEMENT feed ANY>]>"

@@ -90,7 +90,7 @@ TEST_F(FetchTest, APublicSiteLeadsToNoPrivateAddress) {
   EXPECT_EQ(Get({.url = site_.url() + "/secret", .only_public = true}).outcome, Outcome::kRefused);
   EXPECT_THAT(site_.Asked(), testing::IsEmpty());
   EXPECT_EQ(Body(), "");
-  // A private URL may redirect to any private URL.
+  // A private URL can redirect to any private URL.
   site_.PutRedirect("/a", "/secret");
   EXPECT_EQ(Get({.url = site_.url() + "/a"}).outcome, Outcome::kFetched);
   public_site_.Put("/b", "<b/>");
@@ -99,7 +99,7 @@ TEST_F(FetchTest, APublicSiteLeadsToNoPrivateAddress) {
   EXPECT_TRUE(open.from_public);
 }
 
-// Earlier, a public site with a redirect that was refused counted as private.
+// Previously, a public site whose redirect was refused counted as private.
 TEST_F(FetchTest, WhateverItLeadsToAPublicSiteIsPublic) {
   public_site_.PutRedirect("/loop", "/loop");
   public_site_.PutRedirect("/long", "/" + std::string(kMaxDocumentUrlBytes, 'a'));
@@ -180,7 +180,8 @@ TEST_F(FetchTest, AContentEncodingThatIsNoneIsPassedOver) {
   }
 }
 
-// 8 KB in several compressions kept a thread busy for hours, and 5 KB took 600 MB.
+// Previously, 8 KB with several layers of compression kept a thread busy for hours, and 5 KB took
+// 600 MB.
 TEST_F(FetchTest, NothingElseIsDecompressed) {
   site_.PutAnswer("/a", [](const auto& request, auto& response) {
     response.set_header(request.get_param_value("name"), request.get_param_value("value"));

@@ -1,5 +1,5 @@
-// Limits on how much of the poller's time and space a site can use, and on its effect on other
-// sites.
+// Tests limits on how much of the poller's time and space a site can use, and on its effects on
+// other sites.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -38,8 +38,8 @@ TEST_F(PollerTest, RobotsFloodNoOtherHost) {
   EXPECT_THAT(paths, testing::SizeIs(70)) << "those that were left come first";
 }
 
-// Earlier, 10,000 documents of a site could each redirect to another site, which got as many
-// requests.
+// Previously, 10,000 documents of a site could each redirect to another site, which then got as
+// many requests.
 TEST_F(PollerTest, RedirectsFloodNoOtherHost) {
   SmallSite other(kPublic);
   std::string robots;
@@ -55,7 +55,7 @@ TEST_F(PollerTest, RedirectsFloodNoOtherHost) {
   EXPECT_EQ(other.Asked().size(), kMaxForeignDocuments);
 }
 
-// Earlier, if a sitemap at another site answered 503, that site's own polls waited too.
+// Previously, if a sitemap at another site answered 503, that site's own polls waited, too.
 TEST_F(PollerTest, WhatASiteNamesKeepsNoOtherWaiting) {
   SmallSite other(kPublic);
   other.Put("/robots.txt", "Sitemap: " + site_.url() + "/busy\n");
@@ -70,8 +70,8 @@ TEST_F(PollerTest, WhatASiteNamesKeepsNoOtherWaiting) {
   EXPECT_THAT(Poll(other.url()).at(1).why, HasSubstr("asked for a wait")) << "who was told to wait";
 }
 
-// Earlier, polls of a site with many documents made the poller forget those of all other sites.
-// Then it polled them at once, although they had asked it to wait.
+// Previously, polls of a site with many documents made the poller forget those of all other sites.
+// The poller then polled those immediately, although they had asked it to wait.
 TEST_F(PollerTest, ASiteTakesNoOtherSitesPlaceInTheState) {
   options_.most_remembered = 4;
   SmallSite other(kPublic);
@@ -108,7 +108,7 @@ TEST_F(PollerTest, ASiteTakesNoOtherSitesPlaceInTheState) {
   EXPECT_THAT(site_.Asked(), testing::SizeIs(asked));
 }
 
-// The DNS may give another address of the site at the next poll.
+// At the next poll, the DNS might give another address of the site.
 TEST_F(PollerTest, APublicSiteIsNotPrivateAtTheNextPoll) {
   site_.Put("/map", Map({{"/a", ""}}));
   options_.fetch.is_public = [](const IpAddress&) { return true; };
@@ -120,7 +120,7 @@ TEST_F(PollerTest, APublicSiteIsNotPrivateAtTheNextPoll) {
   EXPECT_THAT(site_.Asked(), testing::SizeIs(asked));
 }
 
-// Earlier, a robots.txt with a redirect to itself made its site private.
+// Previously, a robots.txt with a redirect to itself made its site private.
 TEST_F(PollerTest, APublicSiteThatLeadsToNothingIsNotPrivateAtTheNextPoll) {
   site_.PutRedirect("/robots.txt", "/robots.txt");
   options_.fetch.is_public = [](const IpAddress&) { return true; };
@@ -172,7 +172,7 @@ TEST_F(PollerTest, UrlsThatAreTooLongTakeNoPlace) {
   EXPECT_FALSE(state_->FindPage(site_.url() + "/" + accents)->known);
 }
 
-// A megabyte of links, each made longer by 2,000 bytes of the base.
+// The document has a megabyte of links, and the base makes each longer by 2,000 bytes.
 TEST_F(PollerTest, ABaseMakesNoMoreOfADocumentThanADocumentMayHave) {
   std::string feed = R"(<feed xmlns="http://www.w3.org/2005/Atom" xml:base=")" + site_.url() + "/" +
                      std::string(1900, 'b') + R"(/">)";
@@ -234,7 +234,7 @@ TEST_F(PollerTest, ASiteSendsSoManySignalsInAPoll) {
   EXPECT_THAT(notes_.Take(), testing::SizeIs(3)) << "those that were left come first";
 }
 
-// Limits the size of files that this process writes, during the object's life, like a full disk.
+// While it exists, limits the size of files that this process writes, like a full disk.
 class SmallFiles {
  public:
   explicit SmallFiles(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
@@ -254,8 +254,8 @@ class SmallFiles {
   rlimit before_{};
 };
 
-// A document of a few kilobytes with 3 MB of URLs needs twice as much temporary space. Earlier, it
-// ended the poller for all sites.
+// A document of a few kilobytes with 3 MB of URLs needs twice as much temporary space. Previously,
+// it ended the poller for all sites.
 TEST_F(PollerTest, AFullDirectoryForTemporaryFilesFailsADocumentAlone) {
   std::vector<std::pair<std::string, std::string>> pages;
   for (int i = 0; i < 400; ++i) {
@@ -296,7 +296,8 @@ TEST_F(PollerTest, AStateThatCannotBeWrittenEndsThePoll) {
   EXPECT_TRUE(absl::IsInternal(status_)) << status_;
 }
 
-// Earlier, a site could cause 120,000 log lines; the poller then lost the lines about other sites.
+// Previously, a site could cause 120,000 log lines, and the poller then lost the lines about other
+// sites.
 TEST_F(PollerTest, APollTellsSoManyComplaints) {
   std::string robots;
   for (uint64_t i = 0; i < kMaxComplaints + 10; ++i) {
@@ -327,7 +328,7 @@ TEST_F(PollerTest, APollTellsSoManyComplaints) {
   EXPECT_THAT(untold, testing::ElementsAre(10, 10));
 }
 
-// Earlier, a site of 10,000 documents caused as many log lines every five minutes.
+// Previously, a site of 10,000 documents caused as many log lines every five minutes.
 TEST_F(PollerTest, APollTellsOfSoManyDocuments) {
   std::string robots;
   for (uint64_t i = 0; i < kMaxListed + 9; ++i) {
@@ -352,18 +353,18 @@ TEST_F(PollerTest, APollTellsOfSoManyDocuments) {
   EXPECT_EQ(tallies[1].untold, 0U);
 }
 
-// New pages of a document, with numbers as names.
+// Returns new pages of a document, with numbers as names.
 std::vector<std::pair<std::string, std::string>> Pages(size_t count) {
   std::vector<std::pair<std::string, std::string>> pages;
   for (size_t i = 0; i < count; ++i) pages.emplace_back("/" + std::to_string(i), "");
   return pages;
 }
 
-// Earlier, all other sites waited until the server had taken all 50,000 entries of a document.
+// Previously, all other sites waited until the server had taken all 50,000 entries of a document.
 TEST_F(PollerTest, NobodyWaitsWhileADocumentIsSent) {
   site_.Put("/map", Map(Pages(4 * PieceSize::kLeast)));
   std::future<size_t> other;
-  std::vector<size_t> had_turn;  // number of entries sent before
+  std::vector<size_t> had_turn;  // number of entries that were sent before
   notes_.settle = [&] {
     now_ = now_ + Duration::Seconds(1);
     if (other.valid()) had_turn.push_back(other.get());
@@ -415,7 +416,7 @@ TEST_F(PollerTest, SendingIsOfTheTimeOfTheSite) {
   EXPECT_EQ(Poll(map).at(0).result, Result::kUnchanged);
 }
 
-// Earlier, a site lost its own time while it waited for another site's turn.
+// Previously, the time of a site was used up while it waited for another site's turn.
 TEST_F(PollerTest, ItsTurnIsNotOfTheTimeOfTheSite) {
   site_.Put("/robots.txt", "Sitemap: /1\nSitemap: /2\n");
   site_.Put("/2", Map({{"/b", ""}}));
@@ -449,21 +450,21 @@ TEST_F(PollerTest, LookingUpAnIndexIsOfTheTimeOfTheSite) {
   options_.site_timeout = Duration::Seconds(60);
   size_t looks = 0;
   on_clock_ = [&] {
-    // Each look-up reads the clock once; the time is over before the first sitemap.
+    // Each lookup reads the clock once. The time is used up before the first sitemap.
     if (++looks > 2 * kMaxPiece) now_ = now_ + Duration::Hours(1);
   };
   EXPECT_THAT(Poll(site_.url() + "/index").back().why, HasSubstr("took more than 60 s"));
   EXPECT_THAT(site_.Asked(), testing::SizeIs(1));
 }
 
-// A gzip file of many parts, for a robots.txt.
+// Returns a gzip file of many parts, for a robots.txt.
 std::string ManyParts(int parts) {
   std::string packed;
   for (int i = 0; i < parts; ++i) packed += Gzip("a");
   return packed;
 }
 
-// Earlier, a robots.txt of 25 KB kept all other sites waiting for minutes.
+// Previously, all other sites waited for minutes because of a robots.txt of 25 KB.
 TEST_F(PollerTest, ReadingRobotsIsOfTheTimeOfTheSite) {
   site_.Put("/robots.txt", ManyParts(100));
   options_.site_timeout = Duration::Seconds(60);
@@ -479,7 +480,7 @@ TEST_F(PollerTest, ReadingRobotsIsOfTheTimeOfTheSite) {
   EXPECT_LT(without_turn, 70);
 }
 
-// Earlier, a stop waited until the robots.txt was read.
+// Previously, a stop waited until the robots.txt was read.
 TEST_F(PollerTest, AStopEndsTheReadingOfRobots) {
   site_.Put("/robots.txt", ManyParts(100));
   int without_turn = 0;
@@ -494,7 +495,7 @@ TEST_F(PollerTest, AStopEndsTheReadingOfRobots) {
   EXPECT_EQ(without_turn, 11) << "the last look tells how long the reading took";
 }
 
-// Earlier, the URLs of a site's documents could take 150 MB.
+// Previously, the URLs of a site's documents could take 150 MB.
 TEST_F(PollerTest, AnIndexNamesSoManyBytes) {
   constexpr size_t kNamed = 3000;
   const std::string head = site_.url() + "/" + std::string(2000 - site_.url().size(), 'a');
@@ -505,7 +506,7 @@ TEST_F(PollerTest, AnIndexNamesSoManyBytes) {
   site_.Put("/index", index + "</sitemapindex>");
   size_t looks = 0;
   on_clock_ = [&] {
-    // The time is over while the documents are looked up, before the first is fetched.
+    // The time is used up while the documents are looked up, before the first is fetched.
     if (++looks > 1000) now_ = now_ + Duration::Hours(1);
   };
   const DocumentReport report = Poll(site_.url() + "/index").at(0);
@@ -515,7 +516,7 @@ TEST_F(PollerTest, AnIndexNamesSoManyBytes) {
   EXPECT_THAT(site_.Asked(), testing::SizeIs(1));
 }
 
-// Another site's poll may send a page while this document waits for its turn.
+// A poll of another site can send a page while this document waits for its turn.
 TEST_F(PollerTest, WhatIsSentMeanwhileIsNotSentAgain) {
   site_.Put("/map", Map(Pages(2 * PieceSize::kLeast)));
   const std::string late = site_.url() + "/" + std::to_string(2 * PieceSize::kLeast - 1);

@@ -1,4 +1,4 @@
-// A poller of a small site that records what it would send, for tests of the poller.
+// A poller of a small site, for tests of the poller. It records what it would send.
 #ifndef FRESHET_TESTS_SITEMAP_POLLER_FIXTURE_H_
 #define FRESHET_TESTS_SITEMAP_POLLER_FIXTURE_H_
 
@@ -58,7 +58,7 @@ class Forward : public Sender {
   Sender& to_;
 };
 
-// The site of a SmallSite without an address argument.
+// The site of a SmallSite that was made without an address.
 inline constexpr const char* kHere = "127.0.0.1";
 
 class PollerTest : public testing::Test {
@@ -72,7 +72,7 @@ class PollerTest : public testing::Test {
     state_.reset();
     state_ = *PollState::Open(dir_ / "state", "");
   }
-  // The stored state of a document of the site.
+  // Returns the stored state of a document of the site.
   DocumentState Known(const std::string& url, const std::string& site = kHere) {
     return *state_->FindDocument({site, url});
   }
@@ -98,7 +98,7 @@ class PollerTest : public testing::Test {
     EXPECT_TRUE(status_.ok()) << status_;
     return reports.at(0).why;
   }
-  // A sitemap of these pages; an empty date is left out.
+  // Returns a sitemap of these pages. An empty date is left out.
   std::string Map(const std::vector<std::pair<std::string, std::string>>& pages) const {
     std::string text = "<urlset>";
     for (const auto& [path, date] : pages) {

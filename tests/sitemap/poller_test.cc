@@ -211,8 +211,8 @@ TEST_F(PollerTest, RobotsMayBeNone) {
   EXPECT_THAT(none.Asked(), ElementsAre("/robots.txt", "/sitemap.xml"));
 }
 
-// Earlier, the other site's poll came first and found no page of its own. Then the site's own poll
-// was delayed more and more, and got "not modified".
+// Previously, the other site's poll came first and found no page of its own site. Then the site's
+// own poll was delayed more and more, and got "not modified".
 TEST_F(PollerTest, WhatAnotherSiteNamesOfThisOneChangesNothingHere) {
   SmallSite other(kPublic);
   other.Put("/robots.txt", "Sitemap: " + site_.url() + "/map");
@@ -231,7 +231,7 @@ TEST_F(PollerTest, WhatAnotherSiteNamesOfThisOneChangesNothingHere) {
   EXPECT_THAT(notes_.Take(), ElementsAre(Page("/a")));
 }
 
-// Earlier, a site could make the state grow by 160 MB with each poll.
+// Previously, a site could make the state grow by 160 MB with each poll.
 TEST_F(PollerTest, DocumentsThatAreNowhereLeaveNothingBehind) {
   const std::string longer = site_.url() + "/" + std::string(3'000, 'x');
   site_.Put("/robots.txt", "Sitemap: /none\nSitemap: " + longer + "\nSitemap: /map\n");
@@ -243,7 +243,7 @@ TEST_F(PollerTest, DocumentsThatAreNowhereLeaveNothingBehind) {
   EXPECT_TRUE(known(site_.url() + "/map"));
   EXPECT_FALSE(known(site_.url() + "/none"));
   EXPECT_FALSE(known(longer));
-  // A vanished document may come back, and is polled less and less often.
+  // A document that has disappeared might come back, so it is polled less and less often.
   SmallSite gone;
   gone.Put("/robots.txt", "Sitemap: /map\n");
   gone.Put("/map", "<urlset/>");
@@ -282,8 +282,8 @@ TEST_F(PollerTest, RobotsAreThoseOfTheSiteWhereverTheyLie) {
   other.Put("/robots", "Sitemap: /map");
   options_.fetch.is_public = [](const IpAddress&) { return false; };
   site_.Put("/map", Map({{"/a", ""}}));
-  // After five redirects at one host a sixth to another host is too many. The poller then asks for
-  // /sitemap.xml.
+  // After five redirects at one host, a sixth to another host is one too many. The poller then asks
+  // for /sitemap.xml.
   EXPECT_EQ(Poll(site_.url()).at(1).document, site_.url() + "/sitemap.xml");
   site_.PutRedirect("/robots.txt", "/1");
   EXPECT_EQ(Poll(site_.url()).at(1).document, site_.url() + "/map");
@@ -305,7 +305,7 @@ TEST_F(PollerTest, SitesSpeakForThemselves) {
   EXPECT_THAT(notes_.Take(), ElementsAre("page http://other.test/"));
 }
 
-// The owner of example.org also owns www.example.org: both are one site, for sitemaps at either
+// The owner of example.org also owns www.example.org, so both are one site, with sitemaps at either
 // host.
 TEST_F(PollerTest, WwwIsOfTheSiteBelowIt) {
   const std::string port = site_.url().substr(site_.url().rfind(':'));
@@ -335,7 +335,7 @@ TEST_F(PollerTest, RobotsNameSitemapsOfOtherHosts) {
   ASSERT_EQ(reports.size(), 3U);
   EXPECT_EQ(reports[2].other_hosts, 1U);
   EXPECT_THAT(notes_.Take(), ElementsAre(Page("/a")));
-  // Polled directly, the sitemap may only name pages of its own host.
+  // If it is polled directly, the sitemap may only name pages of its own host.
   EXPECT_EQ(Poll(other.url() + "/map").at(0).other_hosts, 1U);
   EXPECT_THAT(notes_.Take(), ElementsAre("page " + other.url() + "/b"));
 }
@@ -380,7 +380,7 @@ TEST_F(PollerTest, WhatIsLeftOutIsNamed) {
   EXPECT_EQ(Poll(site_.url() + "/map").at(0).left_out.size(), kMaxNamedLeftOut);
 }
 
-// The same document again gives no signals.
+// Polling the same document again gives no signals.
 TEST_F(PollerTest, OfAPageThatIsListedTwiceTheLatestDateCounts) {
   const auto map = [this] {
     return Map({{"/a", "2024-05-17"}, {"/b", ""}, {"/a", "2024-05-19"}, {"/a", "2024-05-18"}});
@@ -395,7 +395,7 @@ TEST_F(PollerTest, OfAPageThatIsListedTwiceTheLatestDateCounts) {
   EXPECT_THAT(notes_.Take(), ElementsAre(Signal("/a", "1716336000")));
 }
 
-// A date without a time may mean any instant of the day. If the change may be later than the last
+// A date without a time can mean any instant of the day. If the change might be later than the last
 // crawl, it counts.
 TEST_F(PollerTest, ADayMayBeAnyOfItsInstants) {
   site_.Put("/map", Map({{"/a", ""}, {"/b", ""}, {"/c", ""}, {"/d", ""}}));
@@ -405,7 +405,7 @@ TEST_F(PollerTest, ADayMayBeAnyOfItsInstants) {
   site_.Put("/map", Map({{"/a", "2024-06-10"},     // today
                          {"/b", "2024-06-11"},     // has begun in the time zone +14:00
                          {"/c", "2024-06-12"},     // has not begun in any time zone
-                         {"/d", "2024-06-01"}}));  // is over
+                         {"/d", "2024-06-01"}}));  // has ended
   const DocumentReport report = Poll(site_.url() + "/map").at(0);
   EXPECT_EQ(report.signals, 3U);
   EXPECT_EQ(report.future, 1U);
@@ -462,7 +462,7 @@ TEST_F(PollerTest, ASiteHasSoMuchTime) {
       << "what was left longest comes first";
 }
 
-// A small compressed document may take minutes to read.
+// A small compressed document can take minutes to read.
 TEST_F(PollerTest, ReadingIsOfTheTimeOfTheSite) {
   site_.Put("/robots.txt", "Sitemap: /1\nSitemap: /2\nSitemap: /3\n");
   for (const char* path : {"/1", "/2", "/3"}) site_.Put(path, Map({{path, ""}}));
@@ -480,12 +480,12 @@ TEST_F(PollerTest, ReadingEndsWithTheTimeOfTheSite) {
   EXPECT_THAT(Why(site_.url() + "/map"), HasSubstr("took more than 3600 s"));
 }
 
-// Earlier, one document of 49 MB kept all other sites waiting for more than a minute.
+// Previously, all other sites waited for more than a minute because of one document of 49 MB.
 TEST_F(PollerTest, NobodyWaitsWhileADocumentIsRead) {
   site_.Put("/map", Map({{"/a", ""}}) + std::string(1 << 20, ' '));
   int looks = 0;
   on_clock_ = [&] {
-    // In another thread, like the poll of another site.
+    // This runs on another thread, like the poll of another site.
     const bool free = std::async(std::launch::async, [&] {
                         const bool taken = turn_.TryLock();
                         if (taken) turn_.Unlock();

@@ -17,7 +17,7 @@ namespace {
 using testing::ElementsAre;
 using testing::UnorderedElementsAre;
 
-// Takes everything, or fails if `gone`. Thread-compatible.
+// Accepts everything, or fails if `gone`. Thread-compatible.
 class Taker : public Sender {
  public:
   bool SendPage(uint64_t, const FeedEntry& entry) override {

@@ -21,7 +21,7 @@ TEST(SiteUrlTest, HostsAreComparedInTheirAsciiForm) {
   EXPECT_EQ(ParseSiteUrl("http://127.0.0.1/")->host, "127.0.0.1");
 }
 
-// A site names hosts of 16 KB by the thousand: to convert them would take a minute.
+// A site can name thousands of hosts of 16 KB. Converting them would take a minute.
 TEST(SiteUrlTest, NamesThatAreFarTooLongAreNotConverted) {
   std::string long_name = "a";
   for (int i = 0; i < 600; ++i) long_name += "\u00ad";  // is left out of names

@@ -27,7 +27,7 @@ class PollStateTest : public testing::Test {
     return state.ok() ? *std::move(state) : nullptr;
   }
 
-  // Makes a database by the SQL, like another program.
+  // Makes a database from the SQL, as another program could.
   [[nodiscard]] std::string MakeFile(const char* sql) const {
     const std::string path = dir_ / "old";
     sqlite3* database = nullptr;
@@ -37,7 +37,7 @@ class PollStateTest : public testing::Test {
     return path;
   }
 
-  // The stored ETag of a document; "" = the document is forgotten.
+  // Returns the stored ETag of a document; "" = the document was forgotten.
   static std::string Tag(PollState& state, const DocumentKey& key) {
     return state.FindDocument(key)->etag;
   }

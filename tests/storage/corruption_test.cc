@@ -1,4 +1,4 @@
-// Damaged files are found, reported with file and place, and never served.
+// Tests that damaged files are found, are reported with file and position, and are never served.
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -43,7 +43,7 @@ class CorruptionTest : public testing::Test {
     std::sort(files_.begin(), files_.end());
   }
 
-  // A copy of the database with one flipped bit in one file.
+  // Makes a copy of the database with one flipped bit in one file.
   std::string CopyWithFlip(const std::filesystem::path& file, size_t at, int bit) {
     const std::filesystem::path copy = dir_ / "copy";
     std::filesystem::remove_all(copy);
@@ -99,7 +99,7 @@ TEST_F(CorruptionTest, AFlippedBitInATableIsFound) {
   EXPECT_GE(flips, 5 * 12);
 }
 
-// RocksDB reads this block before it verifies the checksum, and asserts what the block says.
+// RocksDB reads this block before it verifies the checksum, and makes assertions about its content.
 TEST_F(CorruptionTest, AFlippedBitInThePropertiesOfATableIsFound) {
   for (const std::filesystem::path& file : files_) {
     if (file.extension() != ".sst") continue;

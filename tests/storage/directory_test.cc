@@ -33,7 +33,7 @@ TEST(AbsolutePath, KeepsWhatIsAbsoluteAndPutsTheRestIntoTheWorkingDirectory) {
   EXPECT_EQ(*AbsolutePath(""), here);
 }
 
-// Runs as a user without the permissions, whoever runs the tests.
+// Runs as a user without permissions, whoever runs the tests.
 TEST(CheckDirectory, TellsWhatIsNotThereFromWhatMayNotBeRead) {
   const TempDir dir;
   const std::string store = dir / "closed/store";

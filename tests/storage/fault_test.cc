@@ -1,5 +1,5 @@
-// The store on a failing machine. Acknowledged commits are there, others are there as a whole or
-// not at all, and nothing is acknowledged after a failure.
+// Tests the store on a failing machine. Acknowledged commits are there. Other commits are there as
+// a whole or not at all. After a failure, nothing is acknowledged.
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -33,8 +33,8 @@ constexpr size_t kReopenAfter = 2;
 constexpr size_t kCheckpointAfter = 3;
 constexpr size_t kCompactAfter = 4;
 
-// Number of scripts, each run with a fault at every operation. FRESHET_FAULT_SCRIPTS raises it; the
-// default suite has time for one.
+// The number of scripts. Each runs once for every operation, with a fault there.
+// FRESHET_FAULT_SCRIPTS raises the number; the default suite has time for one.
 uint64_t Scripts() {
   const char* const asked = std::getenv("FRESHET_FAULT_SCRIPTS");
   return asked == nullptr ? 1 : std::stoull(asked);
@@ -49,7 +49,7 @@ StoreOptions FaultyStore(FaultyEnv& env, Durability durability = Durability::kSy
   return options;
 }
 
-// How far a run came: acknowledged commits, and whether another one was tried.
+// How far a run got: acknowledged commits, and whether another one was tried.
 struct Progress {
   size_t acknowledged = 0;
   bool tried_one_more = false;
@@ -73,7 +73,7 @@ Progress RunScript(const Script& script, size_t first, size_t end, const std::st
     if (i == kCompactAfter && !(*store)->Compact().ok()) break;
     progress.tried_one_more = true;
     if (!(*store)->Commit(script.commits()[i].changes).ok()) {
-      // A failure is final: another commit fails, too.
+      // A failure is final, so another commit fails, too.
       const Status again = (*store)->Commit(script.commits()[i].changes);
       EXPECT_FALSE(again.ok());
       EXPECT_EQ(again, (*store)->health());
@@ -85,8 +85,8 @@ Progress RunScript(const Script& script, size_t first, size_t end, const std::st
   return progress;
 }
 
-// The store in `dir` must open and hold all acknowledged commits. The next commit is there as a
-// whole or not at all, and only if it was tried.
+// Expects that the store in `dir` opens and has all acknowledged commits. The next commit is there
+// as a whole or not at all, and only if it was tried.
 void ExpectIntact(const Script& script, const Progress& progress, const std::string& dir,
                   const StoreOptions& options) {
   const auto store = Store::Open(dir, options);
@@ -108,11 +108,12 @@ void ExpectCheckpoint(const Script& script, const Progress& progress, const std:
   ExpectIntact(script, {.acknowledged = kCheckpointAfter}, CopyOf(dir), options);
 }
 
-// A test strikes at the operations with remainder `rest` modulo kTurns, so that each test is short.
+// Each test causes faults only at the operations with remainder `rest` modulo kTurns, so that it is
+// short.
 constexpr uint64_t kTurns = 3;
 
-// Strikes at single operations of the script. Creating the store takes as many operations as all
-// the rest, so it is tested apart; the fill starts from a copy.
+// Causes faults at single operations of the script. Creating the store takes as many operations as
+// all the rest, so it is tested separately; the script starts from a copy.
 class StrikeInTurn {
  public:
   using Inject = std::function<void(FaultyEnv& env, uint64_t operation)>;
@@ -133,7 +134,7 @@ class StrikeInTurn {
   }
 
  private:
-  // Returns the number of operations, less at most kTurns.
+  // Returns the number of operations, minus at most kTurns.
   uint64_t RunPart(size_t first, size_t end) {
     for (uint64_t k = rest_ + 1; !testing::Test::HasFailure(); k += kTurns) {
       SCOPED_TRACE(fmt::format("commits {} to {}, operation {}", first, end, k));
@@ -160,7 +161,7 @@ class StrikeInTurn {
 void CutPower(FaultyEnv& env, uint64_t operation) { env.DieAt(operation); }
 void FailOnce(FaultyEnv& env, uint64_t operation) { env.FailAt(operation); }
 
-// All parameters together strike at every operation.
+// All parameters together cause a fault at every operation.
 class FaultAtEveryOperation : public testing::TestWithParam<uint64_t> {
  protected:
   static void Each(uint64_t first_seed, const std::function<void(uint64_t seed)>& run) {
@@ -248,7 +249,8 @@ TEST(Fault, AFullDeviceIsSurvived) {
       EXPECT_TRUE(absl::IsResourceExhausted((*store)->Commit(script.commits()[done].changes)));
       EXPECT_EQ(ReadContents(**store)->DifferenceFrom(script.After(done)), "");
       EXPECT_GE((*store)->Stats().refused_commits, 1U);
-      // Half of the runs lose power while the device is full; the others get space.
+      // In half of the runs, the power fails while the device is full. In the others, space becomes
+      // free.
       if (bytes % 2 == 0) {
         *store = nullptr;
         env.Crash();
@@ -257,7 +259,7 @@ TEST(Fault, AFullDeviceIsSurvived) {
         continue;
       }
       env.ClearFaults();
-      // Half of these call TryResume(); the others notice at their next commit.
+      // Half of these call TryResume(). The others notice the space at their next commit.
       if (bytes % 4 == 1) {
         EXPECT_TRUE((*store)->TryResume().ok());
         EXPECT_TRUE((*store)->health().ok());
@@ -327,8 +329,8 @@ TEST(Fault, AReserveIsKeptFree) {
   EXPECT_TRUE((*store)->health().ok());
 }
 
-// Without sync a power cut may lose the newest commits, but no part of a commit and none before a
-// kept one.
+// Without sync, a power failure can lose the newest commits, but never a part of a commit, or a
+// commit before one that is kept.
 TEST(Fault, WithoutSyncAPrefixSurvives) {
   const Script script(7, kFaultyCommits);
   for (const Durability durability : {Durability::kWal, Durability::kNone}) {
@@ -372,13 +374,13 @@ TEST(Fault, AProcessThatDiesLosesNothingWithoutSync) {
     EXPECT_LE((*store)->Stats().syncs, 3U);
     env.DieAt(1);
   }
-  // The process has died, but the machine runs, so nothing written is lost.
+  // The process has died, but the machine runs, so no written bytes are lost.
   env.ClearFaults();
   ExpectIntact(script, {.acknowledged = kFaultyCommits, .tried_one_more = false}, dir / "db",
                FaultyStore(env, Durability::kWal));
 }
 
-// By this clock each log sync takes the time that a test sets. Thread-safe.
+// By this clock, each sync of a log takes the time that a test sets. Thread-safe.
 class SlowEnv : public rocksdb::EnvWrapper {
  public:
   explicit SlowEnv(FaultyEnv& disk) : EnvWrapper(disk.env()), disk_(disk) {}
@@ -401,7 +403,7 @@ size_t TablesIn(const std::string& dir) {
   }));
 }
 
-// On a slow disk tens of syncs would delay the end of a server.
+// On a slow disk, tens of syncs would delay the end of a server.
 TEST(Fault, AnEndWritesTablesWhereTheDiskIsFastEnough) {
   const Script script(3, kFaultyCommits);
   for (const Durability durability : {Durability::kSync, Durability::kWal, Durability::kNone}) {
@@ -426,7 +428,7 @@ TEST(Fault, AnEndWritesTablesWhereTheDiskIsFastEnough) {
         EXPECT_EQ(TablesIn(dir / "db") > before, written);
         env.SyncsTake(std::chrono::seconds(0));
       }
-      // An orderly close loses nothing, even if the power fails afterwards.
+      // A clean close loses nothing, even if the power fails afterwards.
       disk.Crash();
       ExpectIntact(script, {.acknowledged = kFaultyCommits, .tried_one_more = false}, dir / "db",
                    options);
@@ -434,7 +436,7 @@ TEST(Fault, AnEndWritesTablesWhereTheDiskIsFastEnough) {
   }
 }
 
-// All rows of the frontier, as text.
+// Returns all rows of the frontier, as text.
 std::vector<std::string> FrontierIn(const std::string& dir, const StoreOptions& options) {
   const auto opened = StoreWithFrontier::Open(dir, options);
   if (opened.store == nullptr) return {};
@@ -447,7 +449,7 @@ std::vector<std::string> FrontierIn(const std::string& dir, const StoreOptions& 
   return seen.lines;
 }
 
-// Before format 5 a server had a separate database for the frontier.
+// Before format 5, a server had a separate database for the frontier.
 TEST(Fault, AFrontierIsMovedIntoTheStoreWhateverInterruptsIt) {
   const std::filesystem::path old = FRESHET_SOURCE_DIR "/tests/golden/release-0.1.0/store";
   const auto copy_to = [&](const TempDir& dir) {
@@ -478,7 +480,7 @@ TEST(Fault, OneSyncServesAllThatWait) {
   constexpr int kRounds = 20;
   TempDir dir;
   FaultyEnv env(1);
-  // A sync takes about as long as on a fast disk, so that the other threads come to wait.
+  // A sync takes about as long as on a fast disk, so that the other threads begin to wait.
   env.OnLogSync([] { LetPass(Duration::Millis(3)); });
   auto store = Store::Open(dir / "db", FaultyStore(env));
   ASSERT_TRUE(store.ok()) << store.status();
@@ -497,7 +499,7 @@ TEST(Fault, OneSyncServesAllThatWait) {
   for (std::thread& thread : threads) thread.join();
   const uint64_t syncs = env.log_syncs() - syncs_before;
   EXPECT_EQ((*store)->Stats().commits, uint64_t{kThreads} * kRounds);
-  // Ideally 2 a round: one for the first thread and one for all others.
+  // Ideally there are 2 in a round: one for the first thread, and one for all others.
   EXPECT_LE(syncs, uint64_t{kThreads} * kRounds / 2);
   *store = nullptr;
   env.Crash();

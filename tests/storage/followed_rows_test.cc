@@ -1,4 +1,4 @@
-// Rows of a log, converted to changes for a follower.
+// Tests that rows of a log are converted to changes for a follower.
 #include "storage/internal/followed_rows.h"
 
 #include <gtest/gtest.h>

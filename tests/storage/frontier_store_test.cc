@@ -140,7 +140,7 @@ TEST_F(FrontierStoreTest, WhatIsDueComesByDateAndText) {
   EXPECT_FALSE(none->next);
 }
 
-// A single scan used to pass over all deleted rows.
+// Previously, a single scan passed over all deleted rows.
 TEST_F(FrontierStoreTest, AScanLeavesOffAmongDeletedRows) {
   constexpr int kDeleted = 20'000;
   const auto url = [](int i) { return fmt::format("{:06}", i); };
@@ -312,7 +312,7 @@ TEST_F(FrontierStoreTest, ACheckpointOfTheStoreHasIt) {
   EXPECT_EQ(seen.lines.size(), 8u);
 }
 
-// The bound keeps sums over all queues from overflowing, whatever a row says.
+// The bound prevents overflows of sums over all queues, whatever a row contains.
 TEST(FrontierRows, NoQueueHasMoreUrlsThanThereCanBe) {
   FrontierQueueRecord read;
   FrontierQueueRecord record{.key = "a"};
@@ -352,7 +352,8 @@ TEST(FrontierRows, DamagedValuesAreNoRecords) {
   EXPECT_EQ(read.asked_delay, 0U);
   EXPECT_EQ(read.asked_until, 300U);
   for (size_t size = 0; size + 1 < value.size(); ++size) {
-    // A value cut at the end of a field is a valid, shorter record. Any other cut is invalid.
+    // A value that is cut off at the end of a field is a valid, shorter record. Any other cut is
+    // invalid.
     FrontierQueueRecord cut;
     if (storage::DecodeFrontier(std::string_view(value).substr(0, size), &cut)) {
       EXPECT_LT(storage::EncodeFrontier(cut).size(), value.size());

@@ -30,7 +30,7 @@ constexpr FrontierQueueId kOtherQueue = {.crawl = 2, .queue = 1};
 
 FrontierItem Item(uint64_t due) { return {.due = due, .created = 3, .metadata = "m"}; }
 
-// A whole database, of which each test damages a part.
+// An intact database. Each test damages a part of it.
 class FrontierVerifyTest : public ::testing::Test {
  protected:
   FrontierVerifyTest() {
@@ -126,7 +126,7 @@ TEST_F(FrontierVerifyTest, KeysOfClientsAreNoOrdersToTheTerminal) {
   }
 }
 
-// However many queues it mends, a repair reads all rows twice: to check and to mend.
+// However many queues it mends, a repair reads all rows only twice: to check and to mend.
 TEST_F(FrontierVerifyTest, MendingAQueueWalksOverNothingThatWasRemovedBeforeIt) {
   constexpr FrontierQueueId kBefore = {.crawl = 1, .queue = 0};
   for (const bool put : {true, false}) {

@@ -1,5 +1,5 @@
-// A device that is full though it reports free space, because of a quota, reserved blocks, or
-// another process that fills it. Writing waits for space and continues without a restart.
+// Tests a device that is full although it reports free space, because of a quota, reserved blocks,
+// or another process that fills it. Writes wait for space and continue without a restart.
 #include <filesystem>
 #include <string>
 
@@ -29,7 +29,7 @@ void Fill(FaultyEnv& device, uint64_t bytes) {
 }
 
 // A store without space tries again at each commit. Each time it gets a little more, so the device
-// fills up at every possible place.
+// becomes full at every possible place.
 TEST(FullDevice, IsSurvivedWhereItClaimsToHaveRoom) {
   const Script script(5, 8);
   for (uint64_t bytes = 0; bytes < 60'000; bytes += 4'637) {
@@ -125,7 +125,7 @@ TEST(FullDevice, TheFileThatLooksForRoomOutlivesNoStart) {
   EXPECT_FALSE(std::filesystem::exists(probe));
 }
 
-// No commit comes that could notice the lack of space.
+// There is no commit that could notice the lack of space.
 TEST(FullDevice, ACompactionThatRunsOutOfSpaceIsSurvived) {
   const Script script(7, 8);
   TempDir dir;

@@ -1,6 +1,6 @@
-// The bytes of every record version as first released, and a whole database of every format. A
-// change that breaks one of these breaks the stores of users: add a new version and a migration
-// instead, and new golden files beside the old ones.
+// Tests the bytes of every record version as it was first released, and a whole database of every
+// format. A change that breaks one of these breaks the stores of users. Instead, add a new version
+// and a migration, and new golden files next to the old ones.
 //
 // FRESHET_WRITE_GOLDEN=1 writes missing files of tests/golden; it never overwrites.
 #include <cstdlib>
@@ -95,7 +95,7 @@ PageRecord GoldenPage() {
   return page;
 }
 
-// Has all fields that GoldenPage() lacks.
+// Returns a page with all fields that GoldenPage() lacks.
 PageRecord GoldenMovedPage() {
   PageRecord page = GoldenPage();
   page.state.unanswered = 3;
@@ -108,7 +108,7 @@ PageRecord GoldenMovedPage() {
   return page;
 }
 
-// A page as added: all fields with a default have it.
+// Returns a page as it is added: all fields with a default have it.
 PageRecord GoldenNewPage() {
   PageRecord page;
   page.key = GoldenPage().key;
@@ -137,7 +137,7 @@ LeaseRecord GoldenLease() {
   return lease;
 }
 
-// One entry of each kind, and one similar to the first.
+// Returns one entry of each kind, and one that is similar to the first.
 std::vector<LeaseEntry> GoldenLeases() {
   LeaseRecord next = GoldenLease();
   next.id = LeaseId(next.id.value() + (uint64_t{1} << 12));
@@ -153,7 +153,7 @@ std::vector<LeaseEntry> GoldenLeases() {
           {.record = {.page = next.page, .assigned = At(7)}, .kind = LeaseEntry::Kind::kAssigned}};
 }
 
-// Two leases of identities, and one of an unknown client.
+// Returns two leases of identities, and one of an unknown client.
 std::vector<LeaseEntry> GoldenHeldLeases() {
   LeaseRecord held = GoldenLease();
   held.client = "identity news";
@@ -164,7 +164,7 @@ std::vector<LeaseEntry> GoldenHeldLeases() {
   return {{.record = held}, {.record = next}, {.record = unknown}};
 }
 
-// A lease of a removed page, and a lease of an existing one.
+// Returns a lease of a removed page, and a lease of an existing one.
 std::vector<LeaseEntry> GoldenOrphanLeases() {
   LeaseRecord orphan = GoldenLease();
   orphan.client = "identity news";
@@ -183,7 +183,7 @@ HostRecord GoldenThrottledHost() {
   return host;
 }
 
-// A host with all fields that came later.
+// Returns a host with all fields that were added later.
 HostRecord GoldenCappedHost() {
   HostRecord host = GoldenHost();
   host.max_crawls = CrawlCap{.count = 1000, .per = Duration::Days(1)};

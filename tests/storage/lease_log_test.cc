@@ -54,7 +54,7 @@ class LoggedLeases {
     for (const LeaseId id : changes.closed_leases) leases_.erase(id);
   }
 
-  // Compares a log loaded from the rows with the committed leases.
+  // Compares a log that is loaded from the rows with the committed leases.
   void ExpectWhatWasSaid() const {
     LeaseLog log;
     for (const auto& [sequence, entries] : rows_) log.Load(sequence, entries);
@@ -131,7 +131,8 @@ TEST(LeaseLog, ALongLifeTellsWhatWasSaidAndStaysShort) {
   EXPECT_GT(sequence, 50'000U);
 }
 
-// Nothing more is assigned, for example because all pages are leased, but their signals go on.
+// No page is assigned any more, for example because all pages are leased, but signals keep
+// arriving.
 TEST(LeaseLog, SignalsWithoutAssignmentsDoNotPileUp) {
   constexpr uint64_t kOut = 100;
   LoggedLeases log;
@@ -184,7 +185,7 @@ TEST(LeaseLog, OneOpenedAndDroppedByOneCommitIsNotThere) {
   EXPECT_EQ(log.leases().size(), 1U);
 }
 
-// Fills a store with pages of one host, with `over` ended leases and an open one.
+// Fills a store with pages of one host, with `over` ended leases and one open lease.
 void FillWithLeases(Store& store, uint64_t over) {
   RandomRecords random(2);
   const PageRecord page = random.Page(kLeaseHost, 1, 1);
@@ -247,7 +248,7 @@ TEST(LeaseLog, LeasesAndAssignmentsSurviveWhateverTheNumberOfShards) {
   }
 }
 
-// The limit also holds for loaded leases: the oldest are dropped.
+// The limit also applies to loaded leases: the oldest are dropped.
 TEST(LeaseLog, AStartRemembersNoMoreThanTheLimit) {
   LeaseLog log;
   std::vector<LeaseEntry> entries;

@@ -28,7 +28,7 @@ class MigrateTest : public testing::Test {
     EXPECT_TRUE(store.ok()) << store.status();
     EXPECT_TRUE((*store)->Commit(script_.commits()[0].changes).ok());
   }
-  // A step that records its run and writes a row.
+  // Returns a step that records that it ran, and writes a row.
   Migration Step(uint32_t from) {
     return {.from = from, .run = [this, from](const MigrationContext& context) {
               ran_.push_back(from);

@@ -19,7 +19,7 @@ class RandomRecords {
  public:
   explicit RandomRecords(uint64_t seed) : random_(seed) {}
 
-  // Uniform in [0, n). Precondition: n > 0.
+  // Returns a uniform number in [0, n). Precondition: n > 0.
   uint64_t Below(uint64_t n) { return random_.Below(n); }
   bool Chance(int percent) { return Below(100) < static_cast<uint64_t>(percent); }
   std::string Bytes(size_t size);
@@ -28,7 +28,7 @@ class RandomRecords {
   PageSpec Spec();
   PageState State();
   PageDetail Detail();
-  // Page `index` of host `host`, with this serial in the host's slot.
+  // Returns page `index` of host `host`, with this serial in the host's slot.
   PageRecord Page(const std::string& host, uint64_t index, uint64_t serial);
   HostRecord Host(const std::string& host);
   LeaseRecord Lease(PageNumber page, uint64_t sequence);

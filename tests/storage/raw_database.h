@@ -1,4 +1,4 @@
-// A database without a store, for tests that write rows which a store never would.
+// A database without a store, for tests that write rows that a store would never write.
 #ifndef FRESHET_TESTS_STORAGE_RAW_DATABASE_H_
 #define FRESHET_TESTS_STORAGE_RAW_DATABASE_H_
 
@@ -43,7 +43,7 @@ class RawDatabase {
   void Put(Family family, const std::string& key, const std::string& value) {
     EXPECT_TRUE(db->Put(rocksdb::WriteOptions(), handles[IndexOf(family)], key, value).ok());
   }
-  // The row must be there.
+  // Precondition: the row exists.
   void Delete(Family family, const std::string& key) {
     (void)Get(family, key);
     EXPECT_TRUE(db->Delete(rocksdb::WriteOptions(), handles[IndexOf(family)], key).ok());

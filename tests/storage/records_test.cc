@@ -30,7 +30,7 @@ struct Kind {
   std::string key;
   std::function<std::string(const std::string& key)> encode;  // remembers the record
   std::function<Status(std::string_view key, std::string_view value)> decode;
-  std::function<bool()> same;  // last decoded record equals last encoded one
+  std::function<bool()> same;  // the last decoded record equals the last encoded one
 };
 
 // All kinds of records, drawn from one generator. Owner thread only.
@@ -51,7 +51,7 @@ class Kinds {
                     [this, page, host](const std::string& key) {
                       page_ = random_.Page(host, 5, SerialOf(page));
                       if (random_.Chance(20)) page_ = PlainPage(page_);
-                      // An earlier release may have found another host in the URL.
+                      // An earlier release might have found another host in the URL.
                       if (random_.Chance(20)) page_.key.url = "http://192.0.2.7/";
                       host_serial_ = static_cast<uint32_t>(random_.Below(1 << 30));
                       EncodePage(key, host_serial_, page_, &value_);
@@ -65,7 +65,7 @@ class Kinds {
                     }});
   }
 
-  // The record of an upsert without settings.
+  // Returns the record of an upsert without settings.
   static PageRecord PlainPage(const PageRecord& page) {
     PageRecord plain{.key = page.key, .host = page.host, .number = page.number};
     plain.state.first_seen = plain.state.carried_at = plain.state.last_event =
@@ -146,7 +146,7 @@ class Kinds {
          [this] { return part_.number == epoch_.number && part_.text == epoch_.site_model; }});
   }
 
-  // Leases of one commit, most of them similar.
+  // Returns leases of one commit, most of them similar.
   std::vector<LeaseEntry> SomeLeases(PageNumber page) {
     std::vector<LeaseEntry> leases(1 + random_.Below(9));
     for (LeaseEntry& entry : leases) {

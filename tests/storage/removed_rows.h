@@ -1,5 +1,5 @@
-// RocksDB's iterators step over removed rows that are not compacted away, one by one, up to the
-// next existing row.
+// Counts the removed rows that a read steps over. RocksDB's iterators step over removed rows that
+// are not compacted away, one by one, up to the next existing row.
 #ifndef FRESHET_TESTS_STORAGE_REMOVED_ROWS_H_
 #define FRESHET_TESTS_STORAGE_REMOVED_ROWS_H_
 
@@ -10,8 +10,8 @@
 
 namespace freshet {
 
-// The number of removed rows that `read` steps over on this thread; for a commit, until it begins
-// to write.
+// Returns the number of removed rows that `read` steps over on this thread; for a commit, until it
+// begins to write.
 template <typename Read>
 [[nodiscard]] uint64_t RemovedRowsWalkedOver(const Read& read) {
   rocksdb::SetPerfLevel(rocksdb::PerfLevel::kEnableCount);

@@ -28,7 +28,7 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 
 constexpr size_t kRepairedCommits = 30;
-// A byte in the first block of a table of any size, which holds rows.
+// The position of a byte in the first block of a table of any size. This block has rows.
 constexpr size_t kInFirstBlock = 20;
 
 // A closed store in `db`, most of it in tables.
@@ -57,7 +57,7 @@ class RepairTest : public testing::Test {
     std::ifstream in(file, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
   }
-  // All files of a directory, without those of subdirectories.
+  // Returns all files of a directory, without those of subdirectories.
   static std::map<std::string, std::string> Snapshot(const std::string& dir) {
     std::map<std::string, std::string> files;
     for (const auto& entry : fs::directory_iterator(dir)) {
@@ -143,7 +143,7 @@ TEST_F(RepairTest, ATableWithoutItsPropertiesIsLeftOut) {
     EXPECT_TRUE(absl::IsDataLoss(restored.status())) << restored.status();
     EXPECT_THAT(std::string(restored.status().message()), HasSubstr(table.filename()));
     EXPECT_FALSE(fs::exists(dir_ / "restored"));
-    // Without CURRENT, RocksDB itself looks at all tables.
+    // Without CURRENT, RocksDB itself reads all tables.
     if (table == tables.front()) fs::resize_file(db() + "/CURRENT", 0);
     const auto report = Repair(db(), SmallStore());
     ASSERT_TRUE(report.ok()) << report.status();
@@ -182,7 +182,7 @@ TEST_F(RepairTest, WithoutManifestTheTablesAreUsed) {
   EXPECT_TRUE(fs::exists(db() + "/damaged-2"));
 }
 
-// The lost pages cannot be counted: the report says what is known, and that it is incomplete.
+// The lost pages cannot be counted, so the report tells what is known, and that it is incomplete.
 TEST_F(RepairTest, TablesThatCannotBeReadAtAllAreSaid) {
   const fs::path intact = dir_ / "intact";
   fs::copy(db(), intact);
@@ -280,13 +280,13 @@ TEST_F(RepairTest, ADiskWithNothingButLostAndFoundIsEmpty) {
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_TRUE(report->ok());
   EXPECT_TRUE(fs::is_directory(target / "lost+found"));
-  // The directory must be alone, and a file of that name does not count.
+  // The directory must be the only entry, and a file with this name does not count.
   EXPECT_TRUE(absl::IsAlreadyExists(Restore(db(), target, SmallStore()).status()));
   const fs::path other = dir_ / "other";
   fs::create_directory(other);
   std::ofstream(other / "lost+found") << "of somebody";
   EXPECT_TRUE(absl::IsAlreadyExists(Restore(db(), other, SmallStore()).status()));
-  // A failed restore leaves the target as it was.
+  // A failed restore does not change the target.
   const fs::path third = dir_ / "third";
   fs::create_directories(third / "lost+found");
   FlipBit(Files(".sst").back(), 30, 5);
@@ -307,7 +307,8 @@ TEST_F(RepairTest, OnlyTablesThatNobodyElseMayChangeAreLinked) {
   EXPECT_EQ(fs::hard_link_count(tables.back()), 2u);
 }
 
-// A user who may write to a checkpoint, or makes an archive of one, decides which files are in it.
+// A user who may write to a checkpoint, or who makes an archive of one, decides which files are in
+// it.
 class StrangeFilesTest : public RepairTest {
  protected:
   // Replaces a file of the store with one made by `make`, and expects that restore, open and repair

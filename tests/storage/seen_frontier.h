@@ -34,7 +34,7 @@ class SeenFrontier final : public FrontierVisitor {
   }
 
  private:
-  // Settings that clients without the operator's role have asked for; "" = none.
+  // Returns settings that clients without the operator's role have asked for; "" = none.
   static std::string Asked(const FrontierQueueRecord& record) {
     if (!record.asked_delay && record.asked_until == 0) return "";
     return fmt::format(" asked {} {}", record.asked_delay.value_or(0), record.asked_until);

@@ -5,7 +5,8 @@
 
 namespace freshet {
 
-// Options of stores in tests: without a reserve, as the disk is shared. `env` as in StoreOptions.
+// Returns options of a store for tests. It has no reserve, because the disk is shared. `env`: see
+// StoreOptions.
 inline StoreOptions SmallStore(rocksdb::Env* env = nullptr) {
   StoreOptions options;
   options.reserve_bytes = 0;

@@ -26,7 +26,7 @@ struct StoreContents {
   bool operator==(const StoreContents&) const = default;
 
   void Apply(const Changes& changes);
-  // The first difference from `other`, in words; "" = none.
+  // Returns the first difference from `other`, in words; "" = none.
   [[nodiscard]] std::string DifferenceFrom(const StoreContents& other) const;
 };
 
@@ -39,13 +39,14 @@ struct ScriptedCommit {
   Changes changes;
 };
 
-// A fixed sequence of commits: pages are created, changed and removed, leases opened and closed,
-// and all else is set now and then. The same seed gives the same script. Owner thread only.
+// A fixed sequence of commits: pages are created, changed and removed, leases are opened and
+// closed, and everything else is set now and then. The same seed gives the same script. Owner
+// thread only.
 class Script {
  public:
   Script(uint64_t seed, size_t commits);
   [[nodiscard]] const std::deque<ScriptedCommit>& commits() const { return commits_; }
-  // Contents after the first `n` commits.
+  // The content after the first `n` commits.
   [[nodiscard]] const StoreContents& After(size_t n) const { return after_[n]; }
 
  private:

@@ -37,7 +37,7 @@ std::unique_ptr<Store> OpenOrDie(const std::string& dir,
   return store.ok() ? *std::move(store) : nullptr;
 }
 
-// Names of the files in `dir` that hold `text`.
+// Returns the names of the files in `dir` that contain `text`.
 std::vector<std::string> FilesWith(const std::string& dir, const std::string& text) {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(dir)) {
@@ -116,7 +116,7 @@ class StoreTest : public testing::Test {
     return pages;
   }
 
-  // Names of `n` hosts in different slots, by slot.
+  // Returns the names of `n` hosts in different slots, ordered by slot.
   static std::vector<std::string> HostsBySlot(size_t n) {
     std::map<Slot, std::string> hosts;
     for (size_t i = 0; hosts.size() < n; ++i) {
@@ -294,7 +294,7 @@ TEST_F(StoreTest, ScansPagesInSlices) {
   EXPECT_TRUE(part->done);
 }
 
-// Earlier, one read passed over all removed rows.
+// Previously, one read passed over all removed rows.
 TEST_F(StoreTest, ReadsOfManyPagesLeaveOffAmongRemovedRows) {
   constexpr size_t kRemoved = 10'000;
   constexpr uint64_t kMost = 4096;
@@ -446,7 +446,7 @@ TEST_F(StoreTest, RemovedPagesAreGoneFromTheFiles) {
   EXPECT_THAT(FilesLeftWith(dir_ / "db", "secret-"), testing::IsEmpty());
   EXPECT_THAT(FilesWith(dir_ / "db", pages[0].key.url), testing::Not(testing::IsEmpty()));
 
-  // Now the pages, written at one time, are in several tables.
+  // Now the pages, which were written at one time, are in several tables.
   changes = Changes();
   for (const PageRecord& page : pages) changes.removed_pages.push_back(&page);
   ASSERT_TRUE(store->Commit(changes).ok());
@@ -462,7 +462,7 @@ TEST_F(StoreTest, CompactionsWaitUntilTheyAreStarted) {
   StoreOptions options = SmallOptions();
   options.hold_compactions = true;
   const auto store = OpenOrDie(dir_ / "db", options);
-  // Writes far more than four memtables hold; without the option RocksDB would compact then.
+  // Writes far more than four memtables can hold. Without the option, RocksDB would compact then.
   const std::vector<PageRecord> pages = Fill(*store, 300);
   for (int round = 0; round < 40; ++round) {
     Changes changes;

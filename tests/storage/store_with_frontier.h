@@ -11,8 +11,8 @@
 
 namespace freshet {
 
-// A store and its frontier, which ends first. Both null = the store did not open, and the test has
-// failed.
+// A store and its frontier, which is closed first. If both are null, the store did not open, and
+// the test has failed.
 struct StoreWithFrontier {
   std::unique_ptr<Store> store;
   std::unique_ptr<FrontierStore> frontier;

@@ -128,7 +128,7 @@ TEST_F(TableCheckTest, GivesRocksDbNoFooterThatEndsTheProcess) {
   EXPECT_TRUE(CheckTableOf(unchecked).IsCorruption());
 }
 
-// The check reads only existing bytes, whatever the footer says.
+// The check reads only bytes that exist, whatever the footer says.
 TEST_F(TableCheckTest, BelievesNoFooter) {
   const std::string intact = Read(paths_.front());
   for (const size_t bytes :
@@ -137,7 +137,7 @@ TEST_F(TableCheckTest, BelievesNoFooter) {
     EXPECT_TRUE(bytes < kTableFooter ? status.ok() : status.IsCorruption()) << bytes;
   }
   std::string far = intact;
-  // Varints of nine bytes: the end lies beyond 2^62.
+  // Varints of nine bytes put the end beyond 2^62.
   far.replace(far.size() - kTableFooter + 1, 20,
               std::string(8, '\xFF') + '\x3F' + '\x01' + '\x01' + std::string(8, '\xFF') + '\x3F');
   EXPECT_TRUE(CheckTableOf(far).IsCorruption());

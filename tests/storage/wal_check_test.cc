@@ -87,7 +87,7 @@ class LogBuilder {
 LogBuilder ManyRecords() {
   RandomRecords random(1);
   LogBuilder log;
-  // Short records, some that cross a block, one that fills several, and short ones again.
+  // There are short records, some that cross a block, one that fills several, and short ones again.
   for (int i = 0; i < 20; ++i) log.Add(12 + random.Below(60), random);
   log.Add(40'000, random);
   for (int i = 0; i < 30; ++i) log.Add(12 + random.Below(2'000), random);
@@ -151,7 +151,7 @@ TEST(ReadLog, RefusesRecordsThatAreTooShortForABatch) {
   }
 }
 
-// The log after RocksDB has repeated a write that failed for lack of space.
+// This is the log after RocksDB has repeated a write that failed for lack of space.
 TEST(ReadLog, AWriteThatFailedAndWasRepeatedIsATornTail) {
   RandomRecords random(5);
   for (const size_t length : {30, 3'000, 40'000}) {
@@ -170,8 +170,8 @@ TEST(ReadLog, AWriteThatFailedAndWasRepeatedIsATornTail) {
   }
 }
 
-// Erased flash, and other junk of repeated bytes. Comparing all pairs of equal runs would take
-// days.
+// The log ends with erased flash, or other junk of repeated bytes. Comparing all pairs of equal
+// runs would take days.
 TEST(ReadLog, ALogThatRepeatsItselfIsJudgedAtOnce) {
   RandomRecords random(9);
   LogBuilder log;
@@ -309,7 +309,7 @@ TEST_F(LogOnDisk, TornTailsAreCutAtTheLastRecord) {
   const size_t last = log_.starts.back();
   ASSERT_TRUE(Check(log_.bytes.substr(0, log_.bytes.size() - 1), WalPolicy::kRefuse).ok());
   EXPECT_EQ(Slurp(path_), log_.bytes.substr(0, last));
-  // Cuts at the end of a piece.
+  // The log is cut off at the end of a piece.
   const size_t block = 32'768;
   const size_t size = (log_.bytes.size() / block - 16) / 16 * 16 * block;
   ASSERT_TRUE(Check(log_.bytes.substr(0, size), WalPolicy::kRefuse).ok());
@@ -323,7 +323,8 @@ TEST_F(LogOnDisk, CheckingEndsWhenItIsCancelled) {
   EXPECT_EQ(Slurp(path_), log_.bytes);
 }
 
-// A cancel also works while the check decides about a bad end, which it holds in memory as a whole.
+// The check can also be cancelled while it examines a bad end of the log, which it holds in memory
+// as a whole.
 TEST_F(LogOnDisk, JudgingEndsWhenItIsCancelled) {
   // Each fifth byte could begin an intact record of half a block.
   std::string junk;
@@ -337,7 +338,7 @@ TEST_F(LogOnDisk, JudgingEndsWhenItIsCancelled) {
   EXPECT_TRUE(absl::IsCancelled(checked.get()));
 }
 
-// The store of a dead process: its commits are only in the log.
+// The store of a process that has died. Its commits are only in the log.
 class DeadStore : public testing::Test {
  protected:
   DeadStore() : script_(7, 8) {
@@ -363,7 +364,7 @@ class DeadStore : public testing::Test {
     options.reserve_bytes = 0;
     return options;
   }
-  // A copy of the directory with another log.
+  // Makes a copy of the directory with another log.
   std::string CopyWithLog(std::string_view log) {
     const std::string copy = dir_ / "copy";
     std::filesystem::remove_all(copy);
@@ -426,7 +427,7 @@ TEST_F(DeadStore, WithoutSyncDamageIsCutAndReported) {
   EXPECT_TRUE(some_prefix);
 }
 
-// A log may hold more than a memtable, if the process died before a flush.
+// A log can have more bytes than a memtable, if the process died before a flush.
 TEST_F(DeadStore, IsServedBeforeAnythingIsWritten) {
   constexpr size_t kSmallestMemtable = 64 << 10;  // the smallest that RocksDB allows
   const std::string copy = CopyWithLog(Slurp(logs_.back()));

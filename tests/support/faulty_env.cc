@@ -55,7 +55,7 @@ class ImpatientClock : public rocksdb::SystemClockWrapper {
   void SleepForMicroseconds(int) override {}
 };
 
-// RocksDB's default threads over our file system and clock.
+// Uses RocksDB's default threads with our file system and clock.
 class ComposedEnv : public rocksdb::EnvWrapper {
  public:
   explicit ComposedEnv(const std::shared_ptr<rocksdb::FileSystem>& file_system)
@@ -68,7 +68,7 @@ class ComposedEnv : public rocksdb::EnvWrapper {
 class Countdown {
  public:
   void Set(uint64_t n) { left_ = n; }
-  // Counts one event; returns true at the n-th.
+  // Counts one event. Returns true at the n-th.
   bool Strike() { return left_ != kNever && --left_ == 0; }
 
  private:
@@ -102,7 +102,7 @@ class FaultyEnv::Disk : public rocksdb::FileSystemWrapper {
                   const IOOptions& options, IODebugContext* dbg);
   IOStatus Sync(const std::string& path);
   IOStatus SyncDirectory(const std::string& dir);
-  // A truncation is durable at once. If a crash undid it, the caller would only repeat it.
+  // A truncation is durable at once. If a crash undid it, the caller would merely repeat it.
   IOStatus Truncate(const std::string& path, FSWritableFile* file, uint64_t size,
                     const IOOptions& options, IODebugContext* dbg);
 
@@ -149,7 +149,7 @@ class FaultyEnv::Disk : public rocksdb::FileSystemWrapper {
     uint64_t durable = 0;
     bool sync_failed = false;  // once set, no sync makes anything durable
   };
-  // A directory entry that is not durable yet, with what is needed to undo it.
+  // A directory entry that is not durable yet, and the data that is needed to undo it.
   struct Entry {
     std::string path;                     // path at its creation
     std::string now;                      // path after later renames

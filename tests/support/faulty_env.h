@@ -33,7 +33,8 @@ class FaultyEnv {
 
   [[nodiscard]] rocksdb::Env* env();
 
-  // Number of operations so far, and the syncs of write-ahead logs (*.log) among them.
+  // The number of operations so far, and the number of syncs of write-ahead logs (*.log) among
+  // them.
   [[nodiscard]] uint64_t operations() const;
   [[nodiscard]] uint64_t log_syncs() const;
 
@@ -46,15 +47,15 @@ class FaultyEnv {
   // Like FailAt, but counts only syncs, or appends, of write-ahead logs.
   void FailLogSyncAt(uint64_t n);
   void FailLogAppendAt(uint64_t n);
-  // Bytes left for appends; deletions free nothing. Further appends write what fits and fail for
-  // lack of space.
+  // The bytes left for appends. Deletions free nothing. When they are used up, an append writes as
+  // much as fits and fails for lack of space.
   void SetFreeBytes(uint64_t bytes);
   // The device is full from operation `n` from now on. New files can still be created.
   void RunOutAt(uint64_t n);
-  // Whether the reported free space ignores the faults. With a quota, or other processes that fill
-  // the device, it does.
+  // Sets whether the reported free space ignores the faults, as with a quota, or if other processes
+  // fill the device.
   void HideFreeBytes(bool hidden);
-  // Lack of space is reported as an exceeded quota.
+  // Sets whether lack of space is reported as an exceeded quota.
   void SayQuota(bool quota);
   // All operations wait until SetHanging(false).
   void SetHanging(bool hanging);
@@ -63,8 +64,8 @@ class FaultyEnv {
   void ClearFaults();
   // Whether a fault of DieAt, FailAt, FailLogSyncAt or FailLogAppendAt has happened.
   [[nodiscard]] bool fired() const;
-  // Calls `hook` without locks before each sync of a write-ahead log. Set before the store is
-  // opened.
+  // Calls `hook` without locks before each sync of a write-ahead log. Must be set before the store
+  // is opened.
   void OnLogSync(std::function<void()> hook);
 
   // Cuts the power: bytes that are not durable are lost (of appended bytes, those behind a random

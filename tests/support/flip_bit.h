@@ -1,4 +1,4 @@
-// Damage to files, bit by bit.
+// Damages files by flipping single bits.
 #ifndef FRESHET_TESTS_SUPPORT_FLIP_BIT_H_
 #define FRESHET_TESTS_SUPPORT_FLIP_BIT_H_
 
@@ -8,7 +8,7 @@
 
 namespace freshet {
 
-// Flips one bit (0 to 7) of the byte at `at`. Precondition: the file has such a byte.
+// Flips one bit (0 to 7) of the byte at `at`. Precondition: the file has this byte.
 inline void FlipBit(const std::filesystem::path& file, size_t at, int bit) {
   std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
   stream.seekg(static_cast<std::streamoff>(at));

@@ -15,7 +15,7 @@ class GatedEnv::File final : public rocksdb::RandomAccessFileWrapper {
     gate_->Pass();
     return file_->Read(offset, n, result, scratch);
   }
-  // Calls Read.
+  // Uses Read, so that these reads wait, too.
   rocksdb::Status MultiRead(rocksdb::ReadRequest* requests, size_t count) override {
     return RandomAccessFile::MultiRead(requests, count);
   }
@@ -27,7 +27,8 @@ class GatedEnv::File final : public rocksdb::RandomAccessFileWrapper {
   std::shared_ptr<Gate> gate_;
 };
 
-// A file read in sequence, past the gate. Owner thread only, like the wrapped file.
+// A file that is read in sequence. Its reads pass the gate. Owner thread only, like the wrapped
+// file.
 class GatedEnv::StreamedFile final : public rocksdb::SequentialFileWrapper {
  public:
   StreamedFile(std::unique_ptr<rocksdb::SequentialFile> file, std::shared_ptr<Gate> gate)

@@ -1,5 +1,5 @@
-// A rocksdb::Env whose reads of some files wait for the test, so that a test can look at a start
-// under way.
+// A rocksdb::Env whose reads of some files wait for the test, so that a test can examine a start
+// while it is in progress.
 #ifndef FRESHET_TESTS_SUPPORT_GATED_ENV_H_
 #define FRESHET_TESTS_SUPPORT_GATED_ENV_H_
 

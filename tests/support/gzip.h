@@ -10,7 +10,7 @@
 
 namespace freshet {
 
-// The whole content of a file, decompressed if it is a gzip file.
+// Returns the whole content of a file, decompressed if it is a gzip file.
 inline std::string ReadMaybeGzip(const std::string& path) {
   std::string text;
   gzFile file = gzopen(path.c_str(), "rb");
@@ -26,7 +26,7 @@ inline std::string ReadMaybeGzip(const std::string& path) {
   return text;
 }
 
-// The text as a gzip file.
+// Returns the text as a gzip file.
 inline std::string Gzip(const std::string& text) {
   z_stream stream{};
   EXPECT_EQ(deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 9, Z_DEFAULT_STRATEGY), Z_OK);

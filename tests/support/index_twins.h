@@ -1,5 +1,5 @@
-// The price index and its twin side by side. Both get the same random operations, and their picks
-// are compared. Tests drive them with a seeded generator, the fuzz target with bytes.
+// The price index and its twin. Both get the same random operations, and their picks are compared.
+// Tests drive them with a seeded generator, the fuzz target with bytes.
 #ifndef FRESHET_TESTS_SUPPORT_INDEX_TWINS_H_
 #define FRESHET_TESTS_SUPPORT_INDEX_TWINS_H_
 
@@ -23,9 +23,9 @@ struct TwinOptions {
   uint32_t pages = 700;
   uint32_t hosts = 40;
   uint32_t groups = 0;  // groups that hosts join and leave
-  // Mean time between two picks.
+  // The mean time between two picks.
   Duration pick_interval = Duration::Micros(1000);
-  // Steps between two comparisons with a full scan.
+  // The number of steps between two comparisons with a full scan.
   uint32_t compare_every = 1;
 };
 
@@ -96,7 +96,7 @@ class IndexTwins {
 
   // --- Changes of all pages ---
 
-  // Files every page again under another policy; keeps its exponent.
+  // Files every page again under another policy. The page keeps its exponent.
   void SwitchPolicy(Policy policy) {
     policy_ = policy;
     for (uint32_t i = 0; i < options_.pages; ++i) {
@@ -177,7 +177,7 @@ class IndexTwins {
     twin_.SetHostFree(host, at);
   }
 
-  // Applies a signal of one of three sources, which add differently.
+  // Applies a signal of one of three sources, which add different amounts.
   void Signal(PageId page) {
     const std::optional<IndexEntry> old = twin_.Find(page);
     if (!old) return;

@@ -1,4 +1,4 @@
-// The place of a bit in a table that, once flipped, makes RocksDB end the process by an assertion.
+// Finds a byte in a table in which a flipped bit makes RocksDB end the process by an assertion.
 #ifndef FRESHET_TESTS_SUPPORT_PROPERTIES_BYTE_H_
 #define FRESHET_TESTS_SUPPORT_PROPERTIES_BYTE_H_
 

@@ -17,10 +17,10 @@
 
 namespace freshet {
 
-// A connection to a port of this machine. Reads wait a minute at most. Owner thread only.
+// A connection to a port of this machine. A read waits for at most a minute. Owner thread only.
 class RawClient {
  public:
-  // Has a descriptor, and connects later.
+  // Only makes a descriptor, and connects later.
   RawClient() : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {}
   explicit RawClient(int port) : RawClient() { Connect(port); }
   RawClient(int port, std::string_view bytes) : RawClient(port) { Send(bytes); }
@@ -49,7 +49,7 @@ class RawClient {
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     EXPECT_EQ(connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
   }
-  // Returns whether all bytes were sent. Call while the peer reads.
+  // Returns true if all bytes were sent. Must be called while the peer reads.
   bool Send(std::string_view bytes) {
     while (!bytes.empty()) {
       const ssize_t sent = send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -93,11 +93,11 @@ class RawClient {
     }
     return std::exchange(read_, {});
   }
-  // Whether something, or the end, can be read within `milliseconds`.
+  // Returns true if bytes or the end can be read within `milliseconds`.
   [[nodiscard]] bool Readable(int milliseconds) const { return Polled(POLLIN, milliseconds); }
-  // Whether the peer resets the connection within `milliseconds`, even with unread bytes.
+  // Returns true if the peer resets the connection within `milliseconds`, even with unread bytes.
   [[nodiscard]] bool Reset(int milliseconds) const { return Polled(0, milliseconds); }
-  // Whether the connection ends within a minute; drops its remaining bytes.
+  // Returns true if the connection ends within a minute. Drops its remaining bytes.
   bool Ended() {
     while (ReadMore()) {
     }

@@ -1,4 +1,4 @@
-// A TCP connection without a protocol, for clients that break the rules.
+// A TCP connection without a protocol, for clients that violate the protocol.
 #ifndef FRESHET_TESTS_SUPPORT_RAW_SOCKET_H_
 #define FRESHET_TESTS_SUPPORT_RAW_SOCKET_H_
 

@@ -1,4 +1,4 @@
-// A TCP proxy between clients and a server that may be replaced or vanish.
+// A TCP proxy between clients and a server that can be replaced or disappear.
 #ifndef FRESHET_TESTS_SUPPORT_RELAY_H_
 #define FRESHET_TESTS_SUPPORT_RELAY_H_
 
@@ -37,9 +37,9 @@ class Relay {
   Relay& operator=(const Relay&) = delete;
 
   [[nodiscard]] const std::string& address() const { return address_; }
-  // Sets the server of new connections.
+  // Sets the server for new connections.
   void Switch(const std::string& server) { server_port_ = server.empty() ? 0 : PortOf(server); }
-  // From now on no bytes pass, but connections stay open.
+  // From now on, no bytes pass, but connections stay open.
   void SwallowAll() { swallows_ = true; }
 
  private:
@@ -85,7 +85,7 @@ class Relay {
         connect(pair.upstream, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
     reached ? pairs_.push_back(pair) : Close(pair);
   }
-  // Passes bytes from one side to the other; returns false at the end.
+  // Passes bytes from one side to the other. Returns false at the end.
   [[nodiscard]] bool PassOn(int from, int to) const {
     char buffer[65'536];
     const ssize_t n = recv(from, buffer, sizeof(buffer), 0);

@@ -53,7 +53,7 @@ inline ProgramResult RunProgram(const std::string& command, const std::string& i
   return RunCommand(std::string(FRESHET_BIN_DIR) + "/" + command, input);
 }
 
-// The rows of a tab-separated text with a header line; each row maps columns to cells.
+// Returns the rows of a tab-separated text with a header line. Each row maps columns to cells.
 inline std::vector<std::map<std::string, std::string>> ParseTsv(const std::string& text) {
   std::istringstream lines(text);
   std::string line;

@@ -1,4 +1,4 @@
-// Takes what the default logger says, in place of the log.
+// Collects the messages of the default logger, so that tests can read them.
 #ifndef FRESHET_TESTS_SUPPORT_SAID_LINES_H_
 #define FRESHET_TESTS_SUPPORT_SAID_LINES_H_
 
@@ -23,7 +23,7 @@ class SaidLines {
   SaidLines(const SaidLines&) = delete;
   SaidLines& operator=(const SaidLines&) = delete;
 
-  // The lines so far. Precondition: no other thread logs meanwhile.
+  // The lines so far. Precondition: no other thread logs at the same time.
   [[nodiscard]] std::string text() const { return said_.str(); }
 
  private:

@@ -1,4 +1,4 @@
-// A web site on this machine with answers set by a test.
+// A web site on this machine whose answers a test sets.
 #ifndef FRESHET_TESTS_SUPPORT_SMALL_SITE_H_
 #define FRESHET_TESTS_SUPPORT_SMALL_SITE_H_
 
@@ -45,7 +45,7 @@ class SmallSite {
   // The URL of the site without a slash at the end.
   [[nodiscard]] const std::string& url() const { return url_; }
 
-  // Puts a document at a path, with an ETag of its content, so that an unchanged one is not sent
+  // Puts a document at a path. It has an ETag of its content, so an unchanged document is not sent
   // again.
   void Put(const std::string& path, std::string body) {
     const std::string etag = "\"" + std::to_string(std::hash<std::string>()(body)) + "\"";
@@ -66,7 +66,8 @@ class SmallSite {
     answers_[path] = std::move(answer);
   }
 
-  // Requested paths so far, with " 304" after those answered with 304.
+  // Returns the paths that were requested so far, with " 304" after those that were answered with
+  // 304.
   [[nodiscard]] std::vector<std::string> Asked() const {
     const MutexLock lock(mutex_);
     return asked_;

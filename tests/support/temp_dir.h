@@ -6,8 +6,8 @@
 
 namespace freshet {
 
-// Creates an empty directory in the system's directory for temporary files, and removes it with its
-// content at the end. Thread-compatible.
+// Creates an empty directory in the system's directory for temporary files. The destructor removes
+// it with its content. Thread-compatible.
 class TempDir {
  public:
   TempDir();

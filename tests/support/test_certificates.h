@@ -1,4 +1,4 @@
-// Certificates made while a test runs, with keys that exist nowhere else.
+// Makes certificates while a test runs, with keys that exist nowhere else.
 #ifndef FRESHET_TESTS_SUPPORT_TEST_CERTIFICATES_H_
 #define FRESHET_TESTS_SUPPORT_TEST_CERTIFICATES_H_
 
@@ -16,12 +16,12 @@ struct KeyPair {
   std::string key;
 };
 
-// The contents of a certificate.
+// The properties of a certificate that is to be made.
 struct CertificateRequest {
   std::string common_name = "freshet test";
   std::string names;  // OpenSSL's subjectAltName, such as "DNS:a.test,IP:127.0.0.1"
   int from_days = -1;
-  int to_days = 30;  // days from now, like from_days
+  int to_days = 30;  // days from now; from_days is, too
 };
 
 // A certificate authority. Thread-compatible.
@@ -49,7 +49,7 @@ class TestAuthority {
   std::string certificate_;
 };
 
-// Replaces a file atomically: a reader finds either the whole old text or the whole new one.
+// Replaces a file atomically: a reader finds either the complete old text or the complete new text.
 void ReplaceFile(const std::string& path, const std::string& text);
 
 }  // namespace freshet

@@ -1,5 +1,5 @@
-// How tests wait for other threads and processes. Tests sleep only here, because a loop without a
-// pause would take the processor from those others.
+// How tests wait for other threads and processes. Tests sleep only here. A loop without a pause
+// would take processor time from those others.
 #ifndef FRESHET_TESTS_SUPPORT_WALL_TIME_H_
 #define FRESHET_TESTS_SUPPORT_WALL_TIME_H_
 
@@ -10,20 +10,20 @@
 
 namespace freshet {
 
-// Lets real time pass. Only for tests with neither a clock to set nor a condition to check: a
-// client that pauses, a slow disk, a span without an event.
+// Lets real time pass. Only for tests that have neither a clock to set nor a condition to check: a
+// client that pauses, a slow disk, a time without events.
 inline void LetPass(Duration time) { std::this_thread::sleep_for(time.chrono()); }
 
-// Pause between two checks of a condition.
+// The pause between two checks of a condition.
 inline constexpr Duration kLookPause = Duration::Millis(2);
 
-// Checks `condition` until it holds. The time limit of the test ends a vain wait.
+// Checks `condition` until it is true. If it never is, the test's time limit ends the wait.
 template <typename Condition>
 void WaitUntil(const Condition& condition) {
   while (!condition()) LetPass(kLookPause);
 }
 
-// Checks `condition` until it holds, at most for `timeout`; returns whether it holds.
+// Checks `condition` until it is true, for at most `timeout`. Returns true if it is.
 template <typename Condition>
 [[nodiscard]] bool Eventually(const Condition& condition,
                               Duration timeout = Duration::Seconds(60)) {

@@ -155,7 +155,7 @@ void AddPages(Clients& clients, int64_t now) {
   clients.Remove("urls: 'https://site0.example/removed'");
 }
 
-// Reports crawls of the last two months that were not assigned.
+// Reports crawls of the last two months that the server did not assign.
 void TellPast(Clients& clients, int64_t now) {
   for (int crawl = 8; crawl > 0; --crawl) {
     std::string request;
@@ -178,7 +178,7 @@ std::string Result(const v1::Assignment& page, const std::string& rest) {
                      page.crawl_id(), page.lease_id(), rest);
 }
 
-// Reports every outcome of a lease.
+// Reports each possible outcome of a lease.
 void Crawl(Clients& clients) {
   const std::vector<std::string> outcomes = {
       "outcome: CRAWL_OUTCOME_CHANGED content_digest: 'new' etag: '\"n\"' http_status: 200",
@@ -266,7 +266,7 @@ void FillFrontier(FrontierClient& frontier, int64_t now) {
 
 // --- Describe
 
-// Rounds numbers to four digits: other compilers may compute other last digits.
+// Rounds numbers to four digits, because other compilers can compute different last digits.
 std::string Rounded(const std::string& json) {
   std::string text;
   bool quoted = false;
@@ -309,7 +309,7 @@ class Description {
   std::vector<std::string> lines_;
 };
 
-// Removes the counts since the server's start.
+// Removes the counts since the start of the server.
 v1::Crawl Stored(const v1::Crawl& crawl) {
   v1::Crawl stored;
   stored.set_crawl_id(crawl.crawl_id());

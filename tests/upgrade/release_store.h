@@ -1,4 +1,4 @@
-// The store of a release: fills it through the API of a running freshetd, and describes as text
+// Fills the store of a release through the API of a running freshetd, and describes as text
 // everything that clients can see of it. Releases wrote their files in tests/golden with this code;
 // changes here do not change those files.
 #ifndef FRESHET_TESTS_UPGRADE_RELEASE_STORE_H_

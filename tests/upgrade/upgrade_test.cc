@@ -1,7 +1,8 @@
-// Opens stores that releases have written. Each directory tests/golden/release-VERSION never
-// changes. It has `store`, from a stopped server; `checkpoint`, from a running one; the
-// configuration of both, and the texts that clients saw. Each store goes through the procedure of
-// docs/upgrading.md. This build refuses stores that it must not open and does not change them.
+// Tests that this build opens stores that releases have written. Each directory
+// tests/golden/release-VERSION never changes. It has `store`, from a stopped server; `checkpoint`,
+// from a running one; the configuration of both, and the texts that clients saw. Each store goes
+// through the procedure of docs/upgrading.md. This build refuses stores that it must not open and
+// does not change them.
 //
 // FRESHET_WRITE_GOLDEN=1 writes the files of this build's version if they are missing, with a
 // running freshetd.
@@ -90,7 +91,7 @@ void WriteGolden() {
   if (!testing::Test::HasFailure()) fs::rename(golden, GoldenOf(kVersion));
 }
 
-// The contents of all files, by path.
+// Returns the contents of all files, by path.
 std::map<std::string, std::string> FilesOf(const fs::path& dir) {
   std::map<std::string, std::string> files;
   for (const auto& entry : fs::recursive_directory_iterator(dir)) {
@@ -101,7 +102,7 @@ std::map<std::string, std::string> FilesOf(const fs::path& dir) {
   return files;
 }
 
-// The files that differ, or are only in one of both.
+// Returns the files that differ, or that only one of the two has.
 std::vector<std::string> Changed(const std::map<std::string, std::string>& before,
                                  const std::map<std::string, std::string>& after) {
   std::map<std::string, std::string> all = before;
@@ -124,7 +125,8 @@ std::vector<std::string> LinesOf(const std::string& text) {
   return lines;
 }
 
-// Whether `now` has all fields of `then` with equal values. A later API may have more fields.
+// Returns true if `now` has all fields of `then` with equal values. A later API can have more
+// fields.
 bool Holds(const nlohmann::json& now, const nlohmann::json& then) {
   if (then.is_object()) {
     return std::all_of(then.items().begin(), then.items().end(), [&](const auto& item) {
@@ -148,7 +150,7 @@ bool Says(const std::string& now, const std::string& then) {
   return Holds(nlohmann::json::parse(now.substr(at)), nlohmann::json::parse(then.substr(at)));
 }
 
-// The lines of `then` that `now` lacks, and new lines.
+// Returns the lines of `then` that `now` lacks, and the new lines.
 std::string Difference(const std::string& then, const std::string& now) {
   std::vector<std::string> left = LinesOf(now);
   std::string text;
@@ -300,7 +302,7 @@ class Refusal : public testing::Test {
   }
   static void Flush(rocksdb::DB& db) { EXPECT_TRUE(db.Flush(rocksdb::FlushOptions()).ok()); }
 
-  // With every command on the store freshetd prints `message`, ends with 1 and changes no byte.
+  // For every command on the store, freshetd prints `message`, ends with 1 and changes no byte.
   void ExpectRefused(const std::string& message) {
     const auto before = FilesOf(dir_ / "data");
     const std::string data = " --data-dir " + (dir_ / "data");

@@ -226,7 +226,7 @@ const Texts kInserted = {
 std::string_view Any(const Texts& texts, Random& random) {
   return texts[random.Below(texts.size())];
 }
-// Mostly the first text, like in most URLs.
+// Returns mostly the first text, as in most URLs.
 std::string_view Seldom(const Texts& texts, Random& random) {
   return random.Below(6) == 0 ? Any(texts, random) : texts[0];
 }
@@ -293,7 +293,7 @@ std::string AnyPath(Random& random) {
 
 bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
-// A random position between two characters.
+// Returns a random position between two characters.
 size_t AnyPlace(const std::string& text, Random& random) {
   size_t at = random.Below(text.size() + 1);
   while (at < text.size() && IsContinuation(text[at])) ++at;
@@ -358,7 +358,7 @@ std::vector<std::string> UrlCorpus() {
   AddPairs(collector);
   Random random(20260816);
   while (!collector.full()) {
-    // Separate statements, because compilers differ in the order of evaluating arguments.
+    // These are separate statements, because compilers evaluate arguments in different orders.
     const std::string_view fragment = Seldom(kFragments, random);
     const std::string_view query = Any(kQueries, random);
     const std::string path = AnyPath(random);

@@ -11,7 +11,7 @@ namespace freshet {
 
 inline constexpr size_t kCorpusSize = 100'000;
 
-// kCorpusSize different texts of valid UTF-8 without line feeds.
+// Returns kCorpusSize different texts of valid UTF-8 without line feeds.
 std::vector<std::string> UrlCorpus();
 
 }  // namespace freshet

@@ -1,4 +1,4 @@
-// Writes the corpus, one text a line, for node_urls.mjs.
+// Writes the corpus for node_urls.mjs, with one text in each line.
 #include <cstdio>
 
 #include "tests/url/corpus.h"

@@ -11,7 +11,7 @@
 namespace freshet {
 namespace {
 
-// The host of a text in the standard's form; "-" = refused.
+// Returns the host of a text in the standard's form; "-" = refused.
 std::string HostOf(const std::string& host) {
   const StatusOr<CanonicalUrl> url = Canonicalise("https://" + host + "/x");
   if (!url.ok()) return "-";

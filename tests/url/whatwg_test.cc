@@ -29,7 +29,7 @@ std::string Answer(const std::string& text) {
   return url.ok() ? url->text : "-";
 }
 
-// 32-bit FNV-1a.
+// Returns the 32-bit FNV-1a hash.
 std::string Digest(std::string_view text) {
   uint32_t hash = 0x811c9dc5;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x01000193;

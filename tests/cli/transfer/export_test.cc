@@ -1,4 +1,5 @@
-// `freshet export` to a file, in parts, so that an interrupted export can continue.
+// Tests `freshet export` to a file. The export is written in parts, so that it can continue after
+// an interruption.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,7 +51,7 @@ TEST(ExportTest, AnInterruptedExportGoesOnInItsFile) {
     EXPECT_EQ(cut.code, kUnreachable);
     EXPECT_THAT(cut.err, HasSubstr("1,000 pages in " + path +
                                    "; to continue, run the same command with --resume"));
-    // Bytes that a crash left behind the last recorded part are written again.
+    // A crash leaves bytes after the last recorded part. They are written again.
     std::ofstream(path, std::ios::app) << "half a li";
     EXPECT_EQ(server.Run({"export", "--output", path, "--resume", "a.test"}).code, kBadUsage);
 

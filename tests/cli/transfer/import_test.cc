@@ -1,5 +1,5 @@
-// `freshet import` with a fake server: sent pages, refused ones, and the continuation of
-// interrupted imports.
+// Tests `freshet import` with a fake server: pages that are sent, pages that are refused, and
+// interrupted imports that continue.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -46,7 +46,7 @@ std::vector<std::string> UpsertedUrls(const FakeServer& server) {
   return urls;
 }
 
-// A neighbour with write access to the folder could make the command overwrite any file of its
+// Another user with write access to the directory could make the command overwrite any file of its
 // user.
 TEST(ImportTest, TheProgressIsWrittenThroughNoLink) {
   const TempDir dir;
@@ -139,7 +139,7 @@ TEST(ImportTest, NamesWhatIsRefusedAndSendsNothingMoreOfIt) {
   }
 }
 
-// Python and other programs write such numbers, but JSON does not allow them.
+// Python and other programs write such numbers, although JSON does not allow them.
 TEST(ImportTest, OddNumbersCostTheirFieldAlone) {
   for (const std::string number : {"NaN", "Infinity", "-Infinity", "1e999"}) {
     const std::vector<std::string> lines = {
@@ -165,7 +165,7 @@ TEST(ImportTest, OddNumbersCostTheirFieldAlone) {
   EXPECT_EQ(nutch.code, kAccepted) << nutch.err;
   EXPECT_THAT(nutch.err, HasSubstr("nextFetchDate"));
   EXPECT_THAT(UpsertedUrls(server), SizeIs(1));
-  // Inside of a text such words stay.
+  // Inside a text, such words stay unchanged.
   const Outcome text = server.Run(
       {"import"}, R"({"url":"https://a.test/NaN","importance":NaN,"crawl_id":"a NaN, 1e999"})");
   EXPECT_EQ(text.code, kAccepted) << text.err;
@@ -213,8 +213,8 @@ TEST(ImportTest, ADryRunSendsNothing) {
   EXPECT_THAT(words.out, HasSubstr("3 pages would be imported, 0 refused; with 3 crawls"));
 }
 
-// The connection breaks in the second chunk of some thousands. The next run continues behind the
-// first.
+// The connection breaks in the second chunk of some thousand pages. The next run continues after
+// the first chunk.
 TEST(ImportTest, AnInterruptedImportGoesOnBehindWhatWasAcknowledged) {
   const TempDir dir;
   const std::string path =
@@ -244,7 +244,7 @@ TEST(ImportTest, AnInterruptedImportGoesOnBehindWhatWasAcknowledged) {
   EXPECT_THAT(UpsertedUrls(server), SizeIs(101));
 }
 
-// The second run would send other records than the first, but sent nothing.
+// The second run would send other records than the first one, so it sends nothing.
 TEST(ImportTest, ACompleteImportDoesNotGoOnWithOtherOptionsOrFiles) {
   const TempDir dir;
   const std::string path = Write(dir, "pages.jsonl", Lines(0, 2));
@@ -319,7 +319,7 @@ TEST(ImportTest, AStateIsOfOneInput) {
   EXPECT_THAT(UpsertedUrls(server), IsEmpty());
 }
 
-// The content of a progress file once went to the terminal unescaped.
+// Regression: the content of a progress file was printed to the terminal without escaping.
 TEST(ImportTest, AProgressFileIsNoOrderToTheTerminal) {
   FakeServer server;
   const TempDir dir;

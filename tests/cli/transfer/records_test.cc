@@ -1,5 +1,5 @@
-// Records of other crawlers, read as pages: every field with a counterpart is read, and a bad line
-// spoils no other.
+// Tests that records of other crawlers are read as pages: every field with a counterpart is read,
+// and a bad line does not affect the others.
 #include <gmock/gmock.h>
 #include <google/protobuf/util/time_util.h>
 #include <gtest/gtest.h>
@@ -108,7 +108,7 @@ constexpr const char* kNutchDump =
     "Fetch time: Tue Nov 14 23:13:20 UTC 2023\n"
     "Retry interval: 86400 seconds (1 days)\n";
 
-// Checks the pages of the plain dump; other formats have the same second and third ones.
+// Checks the pages of the plain dump. The other formats have the same second and third page.
 void ExpectNutchPages(const Read& read) {
   ASSERT_TRUE(read.end.ok()) << read.end;
   ASSERT_THAT(read.pages, SizeIs(testing::Ge(2U)));
@@ -214,7 +214,7 @@ TEST_F(RecordsTest, DatesOfJavaHaveZones) {
   }
 }
 
-// Documents in the form of elasticdump, and of a search in the index.
+// The documents have the form of elasticdump, or of a search in the index.
 TEST_F(RecordsTest, DocumentsOfStormCrawlerArePages) {
   const std::string fetched =
       R"({"_index":"status","_id":"1","_score":1,"_source":{"url":"https://a.test/",)"
@@ -249,8 +249,8 @@ TEST_F(RecordsTest, DocumentsOfStormCrawlerArePages) {
   EXPECT_THAT(Urls(ReadText(fetched + "\n" + gone + "\n")), ElementsAre("https://a.test/"));
 }
 
-// StormCrawler after 3.5.1 writes all keys in lower case; earlier releases keep the case of servers
-// for some.
+// After 3.5.1, StormCrawler writes all keys in lower case. Earlier releases write some keys in the
+// case that the server used.
 TEST_F(RecordsTest, MetadataOfStormCrawlerIsInWhateverCase) {
   const std::string rest =
       R"("fetchinterval":["1440"],"protocol%2Eetag":["\"x\""],)"
@@ -359,7 +359,7 @@ TEST_F(RecordsTest, WhatALaterReleaseMayWriteCostsItselfAlone) {
   EXPECT_EQ(read.pages[1].page.importance(), 3);
 }
 
-// A line of 70 bytes took a gigabyte, and half a million results.
+// Previously, a line of 70 bytes took a gigabyte and made half a million results.
 TEST_F(RecordsTest, ALineMakesNoMoreFailuresThanTheServerCounts) {
   const Read read = ReadText(R"({"page":{"url":"https://a.test/","consecutiveErrors":4294967295}})"
                              "\n");
@@ -370,7 +370,8 @@ TEST_F(RecordsTest, ALineMakesNoMoreFailuresThanTheServerCounts) {
               ElementsAre(HasSubstr("consecutive_errors: 4294967040 of 4294967295")));
 }
 
-// A line of a few kilobytes, once inflated, took gigabytes: each crawl is sent with the URL.
+// Each crawl is sent with the URL. Previously, a line of a few kilobytes (before it was inflated)
+// took gigabytes.
 TEST_F(RecordsTest, ALineMakesNoMoreCrawlsThanTheServerKeeps) {
   std::string line = R"({"page":{"url":"https://a.test/","lastCrawlTime":"2026-01-02T00:00:00Z"},)"
                      R"("observations":[)";
@@ -387,7 +388,8 @@ TEST_F(RecordsTest, ALineMakesNoMoreCrawlsThanTheServerKeeps) {
               ElementsAre(HasSubstr("page.url: is longer than 8192 bytes")));
 }
 
-// The sum of one line's dates ended the command, and nothing of the file was imported.
+// Previously, the sum of the dates in one line ended the command, and no page of the file was
+// imported.
 TEST_F(RecordsTest, DatesMayBeTheFirstAndTheLast) {
   const Read read = ReadText(
       R"({"page":{"url":"https://a.test/","last_crawl_time":"9999-12-31T23:59:59Z","crawls":1,)"

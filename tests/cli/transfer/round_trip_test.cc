@@ -1,5 +1,5 @@
-// An export of one server, imported by another: every field that the API can carry arrives, and a
-// second export equals the first.
+// Tests that an export of one server can be imported by another. Every field that the API can carry
+// arrives, and a second export equals the first.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ std::map<std::string, json> Exported(RealServer& server) {
   return records;
 }
 
-// Adds one page of every kind.
+// Adds pages of every kind, one of each.
 void Fill(RealServer& server) {
   ASSERT_EQ(
       server
@@ -83,7 +83,7 @@ void Fill(RealServer& server) {
   ASSERT_EQ(server.Run({"recheck", "https://a.test/never"}).code, kAccepted);
 }
 
-// The server keeps sources for ever, so one file may add only a few.
+// The server keeps sources for ever, so a file may add only a few.
 TEST(RoundTripTest, AFileAddsFewSources) {
   const TempDir dir;
   RealServer server(dir.path());
@@ -119,7 +119,7 @@ TEST(RoundTripTest, LosesNothingThatTheApiCanCarry) {
   ASSERT_THAT(after, SizeIs(10));
   ASSERT_EQ(before.at("https://a.test/moved-failing")["page"]["moved_to"], "https://b.test/");
   ASSERT_EQ(before.at("https://a.test/told")["page"]["last_outcome"], "CRAWL_OUTCOME_UNSPECIFIED");
-  // The other server has its own time of addition.
+  // On the other server, the page was added at another time.
   const std::set<std::string> own = {"first_seen_time"};
   for (const auto& [url, record] : before) {
     for (const auto& [field, value] : record["page"].items()) {
@@ -141,7 +141,7 @@ TEST(RoundTripTest, LosesNothingThatTheApiCanCarry) {
   EXPECT_EQ(again.at("https://a.test/history")["page"]["crawls"], 4);
   EXPECT_EQ(again.at("https://a.test/signalled")["page"]["pending_signals"][0]["signals"], 1);
 
-  // Rows of a table carry less, but everything that has a column.
+  // Rows of a table have less, but they have everything for which there is a column.
   const TempDir third_dir;
   const std::string rows = dir / "pages.tsv";
   ASSERT_EQ(server.Run({"export", "--format", "tsv", "--output", rows}).code, kAccepted);

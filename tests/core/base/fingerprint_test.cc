@@ -14,7 +14,8 @@ FingerprintSecret Counting() {
   return secret;
 }
 
-// The example of the paper of SipHash (Aumasson and Bernstein, appendix A): bytes 0, 1, ..., 14.
+// The example in the paper on SipHash (Aumasson and Bernstein, appendix A): the bytes 0, 1, ...,
+// 14.
 TEST(Fingerprinter, IsSipHash24OfCrawlIdZeroUrl) {
   std::string url;
   for (char c = 1; c < 15; ++c) url += c;

@@ -31,7 +31,7 @@ TEST(IpAddress, IsIpv4InEitherSpelling) {
   EXPECT_EQ(IpAddress().ipv4(), std::nullopt);
 }
 
-// Forms that only browsers read as addresses are more likely mistakes here.
+// Only browsers read these forms as addresses. Here they are more likely mistakes.
 TEST(IpAddress, OtherTextsAreNone) {
   for (const char* text :
        {"", "1", "127.1", "0x7f000001", "192.0.2.1.", "192.0.2.01", "192.0.2.256", "0.0.0.0",

@@ -48,7 +48,7 @@ TEST(PartedMap, AgreesWithAMap) {
   EXPECT_EQ(table.Find(1U), nullptr);
 }
 
-// Moving all entries stopped a shard with millions of hosts for a second.
+// Previously, moving all entries stopped a shard with millions of hosts for a second.
 TEST(PartedMap, AnEntryThatComesMovesFewOthers) {
   constexpr size_t kEntries = 20'000;
   PartedMap<size_t, size_t> table;

@@ -12,7 +12,7 @@ namespace {
 TEST(PlainVector, HoldsWhatWasPushedHoweverLargeItGrows) {
   PlainVector<uint64_t> vector;
   EXPECT_TRUE(vector.empty());
-  // Enough for both ways of growing: small blocks are copied, large ones remapped.
+  // Enough for both ways of growing: small blocks are copied, and large ones are remapped.
   constexpr uint64_t kMany = 3'000'000;
   for (uint64_t i = 0; i < kMany; ++i) vector.push_back(i * i);
   ASSERT_EQ(vector.size(), kMany);

@@ -23,7 +23,7 @@ TEST(Reservoir, TakesEachItemAlikeOften) {
     ASSERT_EQ(sample.items().size(), 5U);
     for (const size_t i : sample.items()) ++taken[i];
   }
-  // 1,000 of each expected, give or take five standard deviations of 27.
+  // Each is expected 1,000 times, with a standard deviation of 27; five of those are allowed.
   for (const int times : taken) EXPECT_NEAR(times, 1000, 137);
 }
 

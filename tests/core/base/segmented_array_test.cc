@@ -41,7 +41,7 @@ TEST(SegmentedArray, NeverShrinks) {
   EXPECT_EQ(array[4], 9);
 }
 
-// Grows item by item, as pages come: ordinary memory becomes huge pages on the way.
+// Grows item by item, as when pages are added. On the way, ordinary memory becomes huge pages.
 TEST(SegmentedArray, KeepsWhatItHoldsWhenMemoryBecomesHuge) {
   SegmentedArray<uint64_t> array;
   constexpr size_t kSize = 2 * HugeBlock::kHugePage / sizeof(uint64_t) + 5;
@@ -52,7 +52,7 @@ TEST(SegmentedArray, KeepsWhatItHoldsWhenMemoryBecomesHuge) {
   for (size_t i = 0; i < kSize; ++i) ASSERT_EQ(array[i], i);
 }
 
-// Resident bytes in [data, data + bytes).
+// Returns the number of resident bytes in [data, data + bytes).
 size_t ResidentBytes(void* data, size_t bytes) {
   constexpr size_t kPage = 4096;
   std::vector<unsigned char> resident(bytes / kPage);

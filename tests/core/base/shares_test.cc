@@ -24,7 +24,7 @@ TEST(Shares, AClientMayHaveAsManyPlacesAsAreFreeOfThreeQuarters) {
     }
     EXPECT_EQ(held, (shared + 1) / 2);
   }
-  // Two clients that take all they may get a quarter each.
+  // Two clients that each take as much as they may get a quarter each.
   uint64_t one = 0;
   uint64_t two = 0;
   while (ShareLeft(one, one + two, 900) + ShareLeft(two, one + two, 900) > 0) {
@@ -38,7 +38,8 @@ TEST(Shares, AClientMayHaveAsManyPlacesAsAreFreeOfThreeQuarters) {
   EXPECT_EQ(ShareLeft(UINT64_MAX, 0, UINT64_MAX), 0U);
 }
 
-// The places taken by clients that take all they may, one after the other or in turn.
+// Returns how many places clients take if each takes as many as it may, one client after the other
+// or in turn.
 uint64_t TakenByGreedy(uint64_t clients, uint64_t most, bool in_turn) {
   std::vector<uint64_t> held(clients);
   uint64_t taken = 0;
@@ -70,7 +71,7 @@ TEST(Shares, HoweverGreedyClientsAreANewcomerFindsAPlace) {
       }
     }
   }
-  // Seven clients could take all 64 places, one after the other.
+  // Without shares, seven clients could take all 64 places, one after the other.
   EXPECT_EQ(TakenByGreedy(7, 64, /*in_turn=*/false), 49U);
 }
 

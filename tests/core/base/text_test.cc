@@ -1,4 +1,4 @@
-// Checks of texts that come from outside.
+// Tests the checks of texts that come from outside.
 #include "core/base/text.h"
 
 #include <string>
@@ -17,7 +17,8 @@ TEST(ValidUtf8Prefix, EndsWhereTheTextIsNoUtf8) {
                                  "\xef\xbf\xbf", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"}) {
     EXPECT_TRUE(valid(text));
   }
-  // Overlong forms, surrogates, values beyond the last code point, cut and lone bytes.
+  // Overlong forms, surrogates, values beyond the last code point, truncated sequences and lone
+  // bytes.
   for (const std::string text : {"\xc0\x80", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80",
                                  "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xc2",
                                  "\xe2\x82", "\xf0\x9f\x8c", "\x80", "\xbf"}) {

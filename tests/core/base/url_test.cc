@@ -34,7 +34,7 @@ TEST(Canonicalise, BringsSpellingsOfOnePageTogether) {
   EXPECT_EQ(Canonical("https://example.com/#a?b#c"), "https://example.com/");
 }
 
-// A server may treat an escape differently from the character that it stands for.
+// A server can treat an escape differently from the character that it stands for.
 TEST(Canonicalise, LeavesEscapesAsTheyAre) {
   for (const std::string_view url :
        {"https://example.com/group%2Fproj", "https://example.com/group%2fproj",
@@ -231,7 +231,8 @@ TEST(CanonicalCrawlId, EmptyMeansDefault) {
   EXPECT_FALSE(CanonicalCrawlId(std::string(65, 'x')).ok());
 }
 
-// Stored keys depend on these numbers: a change here would lose every page of an existing database.
+// Stored keys depend on these numbers. If they changed, every page of an existing database would be
+// lost.
 TEST(Hashes, AreFrozen) {
   EXPECT_EQ(SlotOfHost("www.php.net").value(), 571);
   EXPECT_EQ(SlotOfHost("example.com").value(), 2931);

@@ -1,4 +1,4 @@
-// The age curve that the default estimator learns from events with a known law.
+// Tests the age curve that the default estimator learns from events with a known distribution.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -18,7 +18,7 @@ struct Learned {
   SiteCounts counts;
 };
 
-// The last stored curve of all hosts.
+// Returns the last stored curve of all hosts.
 Learned CurveOf(const World& world) {
   const size_t begin = world.stored().find('\n') + 1;
   const size_t end = world.stored().find('\n', begin);
@@ -31,8 +31,8 @@ Learned CurveOf(const World& world) {
   return learned;
 }
 
-// Changes come evenly and without signals. Crawls every 40 days show that a change happened, not
-// when. Even after a long time this must not produce a curve.
+// Changes come evenly and without signals. Crawls every 40 days show that a change happened, but
+// not when. Even after a long time, this must not produce a curve.
 TEST(LearnedAgeCurve, IsFlatWhereChangesComeEvenly) {
   World world({.pages = 400, .mean = 0.01, .false_mean = 0, .recall = 0, .interval = 40});
   world.Run(600, 20);
@@ -43,8 +43,8 @@ TEST(LearnedAgeCurve, IsFlatWhereChangesComeEvenly) {
   }
 }
 
-// Signals for some of the changes, and crawls at any time, must not produce a curve either. Few
-// events have the largest ages, so the test uses the mean over some worlds.
+// Signals for some of the changes, with crawls at any time, must not produce a curve either. Few
+// events have the largest ages, so the test uses the mean over several worlds.
 TEST(LearnedAgeCurve, IsFlatWhereSignalsTellOfEvenChanges) {
   constexpr int kWorlds = 4;
   AgeCurve::Levels mean_logs{};
@@ -91,7 +91,7 @@ TEST(LearnedAgeCurve, IsTheSameAfterRestarts) {
   steady.Run(300, 1);
   for (int i = 0; i < 150; ++i) {
     restarted.Run(1, 1);
-    // A restart loses half a day that no epoch has seen.
+    // In a restart, half a day is lost that no epoch has seen.
     restarted.Run(1, 2);
     restarted.Restart();
   }

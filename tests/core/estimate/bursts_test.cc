@@ -19,7 +19,7 @@ std::vector<PageNumber> Take(Bursts& bursts, size_t max = 1000) {
   return pages;
 }
 
-// Joins a page in its own batch.
+// Adds a page to a burst, in a separate batch.
 uint32_t Join(Bursts& bursts, uint64_t poll, PageNumber page) {
   Bursts::Staged staged;
   const uint32_t burst = bursts.Join(poll, page, staged);
@@ -42,7 +42,7 @@ TEST(Bursts, StartWithoutAShift) {
   EXPECT_EQ(bursts.Shift(burst, {}), 0);
 }
 
-// A sitemap or a bridge may repeat itself within a message and over many.
+// A sitemap or a bridge can repeat a page within a message and in many messages.
 TEST(Bursts, HaveAPageOnce) {
   Bursts bursts;
   Bursts::Staged staged;
@@ -82,7 +82,7 @@ TEST(Bursts, ShiftsAreModesOfTheirPosterior) {
   }
 }
 
-// A signal of a class that is rarely right is worth much in a burst that was right.
+// A signal whose class is rarely right is worth much if it belongs to a burst that was right.
 TEST(Bursts, AFewCrawlsOutweighThePrecisionOfTheClass) {
   Bursts bursts;
   const uint32_t good = Join(bursts, 1, PageNumber(1));
@@ -106,8 +106,7 @@ TEST(Bursts, HandOutPagesWhenTheirSignalsAreWorthLess) {
   EXPECT_TRUE(Take(bursts).empty());
 }
 
-// The pages of a burst are weighed about ten times, however many crawls it gets, and not once for
-// each crawl.
+// The pages of a burst are weighed about ten times in total, not once for each crawl.
 TEST(Bursts, AreWeighedRarely) {
   Bursts bursts;
   for (uint64_t page = 1; page <= 3000; ++page) (void)Join(bursts, 1, PageNumber(page));
@@ -178,7 +177,7 @@ TEST(Bursts, ForgetTheOldestWhenTooManyPagesWait) {
   EXPECT_EQ(bursts.pages(), 1u);
 }
 
-// A batch sees its own staged changes. A dropped batch leaves no trace.
+// A batch sees its own staged changes. A batch that is dropped leaves no trace.
 TEST(Bursts, LeaveNoTraceOfWhatIsDropped) {
   Bursts bursts;
   const uint32_t old = Join(bursts, 1, PageNumber(1));

@@ -1,4 +1,4 @@
-// Checks whether the intervals of the default estimator have their stated coverage, in worlds drawn
+// Tests that the intervals of the default estimator have their stated coverage, in worlds drawn
 // from its model.
 #include <algorithm>
 #include <cmath>
@@ -23,8 +23,8 @@ TEST(Interval95, HoldsTheEstimateWhateverTheShape) {
   }
 }
 
-// Days are stretched so that evidence does not fade. Fading allows for pages whose rate may change,
-// and these rates are constant.
+// Days are stretched so that evidence does not fade. Evidence fades because rates can change, but
+// the rates here are constant.
 TEST(Interval95, CoversTheTruthAsOftenAsItSays) {
   constexpr int kWorlds = 24;
   constexpr double kStretch = 100;

@@ -1,4 +1,4 @@
-// An epoch reads a page once, to learn from it and to estimate its rates.
+// Tests that an epoch reads a page only once, both to learn from it and to estimate its rates.
 #include <optional>
 
 #include "gtest/gtest.h"
@@ -43,7 +43,7 @@ TEST_F(CollectAndEstimate, LearnsWhatCollectDoes) {
   EXPECT_NE(world.estimator().SerialiseModel(), world.stored()) << "an epoch learns";
 }
 
-// A page may change between the beginning of the epoch and its turn.
+// A page can change between the beginning of the epoch and the time when the epoch reads it.
 TEST_F(CollectAndEstimate, KnowsWhatHappenedSinceTheEpochBegan) {
   Estimator& estimator = world.estimator();
   estimator.BeginEpoch(world.now() - Duration::Hours(2));
@@ -56,8 +56,9 @@ TEST_F(CollectAndEstimate, KnowsWhatHappenedSinceTheEpochBegan) {
   EXPECT_EQ(estimate->staleness, 0);
 }
 
-// Without a learned model there is no estimate: the defaults are worse than the next epoch's model
-// and than the page's last estimate. A change of the number of shards starts learning again.
+// Without a learned model there is no estimate, because the defaults are worse than the model of
+// the next epoch and than the page's last estimate. If the number of shards changes, learning
+// starts again.
 TEST_F(CollectAndEstimate, IsSilentWhereNothingWasLearned) {
   Estimator estimator({});
   for (const bool learned : {false, true}) {

@@ -31,7 +31,7 @@ inline Observations Load(const json& c) {
   return observations;
 }
 
-// Relative tolerance 1e-8 (as the vectors state), absolute 1e-10 where the value is 0.
+// Relative tolerance 1e-8 (as the vectors state), or absolute 1e-10 if the value is 0.
 inline void ExpectNear(double actual, const json& expected, const json& c,
                        double tolerance = 1e-8) {
   ASSERT_FALSE(expected.is_null()) << "case " << c["id"];

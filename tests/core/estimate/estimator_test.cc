@@ -1,4 +1,4 @@
-// The default estimator in synthetic worlds with known rates.
+// Tests the default estimator in synthetic worlds with known rates.
 #include "core/estimate/estimator.h"
 
 #include <cmath>
@@ -61,7 +61,7 @@ TEST(Estimator, TheRatesOfAPageAddUp) {
   }
 }
 
-// A page that was busy and now has few signals is estimated quiet before its next crawl.
+// A page was busy and now has few signals. Even before its next crawl, its estimated rate is low.
 TEST(Estimator, EpochsSeeThatAPageHasGoneQuiet) {
   World world({.pages = 400, .recall = 0.8});
   world.Run(200, 20);
@@ -93,7 +93,7 @@ TEST(Estimator, AdvanceInPartsIsAdvanceAtOnce) {
   EXPECT_NEAR(parts.evidence_exposure, once.evidence_exposure, 1e-3 * once.evidence_exposure);
   EXPECT_EQ(parts.rates.age_bin, once.rates.age_bin);
   EXPECT_NEAR(parts.rates.change_rate, once.rates.change_rate, 1e-9 * once.rates.change_rate);
-  // An earlier time changes nothing.
+  // An earlier time has no effect.
   const PageState before = once;
   estimator.aging().Advance(once, world.now());
   EXPECT_EQ(once, before);
@@ -134,7 +134,8 @@ TEST(Estimator, WhatTheOwnerKnowsWins) {
   EXPECT_EQ(estimate.staleness, page.state.signals.empty() ? 0 : HUGE_VAL);
 }
 
-// The value of a signal follows what is known when the server acts on it, not when it came.
+// The value of a signal depends on what is known when the server acts on it, not on what was known
+// when it came.
 TEST(Estimator, StalenessFollowsWhatIsLearnedOfItsSignals) {
   World world({.false_mean = 0.001, .recall = 0.9});
   world.Run(200, 20);
@@ -152,7 +153,8 @@ TEST(Estimator, StalenessFollowsWhatIsLearnedOfItsSignals) {
   EXPECT_LT(world.Estimate(page).staleness, 0.6 * before);
 }
 
-// Two pages of one burst: the crawl of the first changes the worth of the second's signal.
+// Two pages belong to one burst. The crawl of the first changes the value of the signal for the
+// second.
 TEST(Estimator, ACrawlTellsOfItsWholeBurst) {
   for (const bool changed : {false, true}) {
     World world({.false_mean = 0.02, .source_class = kSeveralPings});
@@ -180,7 +182,7 @@ TEST(Estimator, ACrawlTellsOfItsWholeBurst) {
   }
 }
 
-// A page may wait in two bursts at once. News of either burst reaches the page.
+// A page can wait in two bursts at once. Results for either burst affect the page.
 TEST(Estimator, APageHearsOfBothItsBursts) {
   World world({.false_mean = 0.02, .source_class = kSeveralPings});
   world.Run(100, 20);
@@ -198,7 +200,7 @@ TEST(Estimator, APageHearsOfBothItsBursts) {
   }
 }
 
-// A signal that comes after the crawl that it should have caused belongs to the interval before
+// A signal that arrives after the crawl that it should have caused belongs to the interval before
 // that crawl.
 TEST(Estimator, ALateSignalIsCountedWithItsInterval) {
   World world({});

@@ -26,8 +26,8 @@ TEST(AliveChance, FallsWithSilenceToNothing) {
   EXPECT_EQ(before, 0);
 }
 
-// A page lives for an exponential time and signals at an even rate. Compares the chance with the
-// share of living pages among those silent for that long.
+// A page lives for an exponential time and signals at a constant rate. The chance is compared with
+// the share of living pages among those that were silent for the same time.
 TEST(AliveChance, IsTheShareOfSilentPagesThatLive) {
   constexpr double kDeath = 0.004;
   constexpr double kSigns = 0.02;
@@ -54,13 +54,13 @@ TEST(ValueShare, IsTheChanceDownToOneOverEAndLittleBelow) {
   EXPECT_EQ(ValueShare(0), 0);
 }
 
-// A page lives for 200 days and changes every 10,000. At the price that makes crawls after a
-// silence of T best, crawling is better than no crawl only up to T = 200.
+// A page lives for 200 days and changes every 10,000. At the price at which it is best to crawl
+// after a silence of T, a crawl is better than none only up to T = 200.
 TEST(ValueShare, BeginsToFallWhereNoCrawlIsBestOfAll) {
   constexpr double kDeath = 0.005;
   constexpr double kChange = 1e-4;
-  // The total worth after a crawl that finds the page fresh, if each crawl follows a silence of
-  // `t`.
+  // The total value after a crawl that finds the page fresh, if each later crawl follows a silence
+  // of `t`.
   const auto worth = [](double price, double t) {
     const double both = kDeath + kChange;
     return (-std::expm1(-both * t) / both - price) / -std::expm1(-kDeath * t);

@@ -27,7 +27,7 @@ Observations Make(const std::vector<Item>& items) {
   return observations;
 }
 
-// A history drawn from the model: signals of source k are Poisson with rate gamma_k, and an
+// Draws a history from the model. Signals of source k are Poisson with rate gamma_k, and an
 // interval is unchanged with probability e^-(alpha tau + kappa.n).
 Observations Simulate(std::mt19937_64& random, size_t size, double alpha,
                       const std::vector<double>& gamma, const std::vector<double>& kappa) {
@@ -46,8 +46,8 @@ Observations Simulate(std::mt19937_64& random, size_t size, double alpha,
   return observations;
 }
 
-// The largest violation of the optimality conditions of l at a finite estimate, relative to the
-// terms of the gradient: |g_i| where the parameter is above 0, max(0, g_i) at 0.
+// Returns the largest violation of the optimality conditions of l at a finite estimate, relative to
+// the terms of the gradient: |g_i| if the parameter is above 0, and max(0, g_i) if it is 0.
 double KktResidual(const Observations& observations, const SignalEstimate& estimate) {
   const size_t columns = observations.sources() + 1;
   std::vector<double> up(columns), down(columns);
@@ -179,7 +179,7 @@ TEST(Mle, SeveralSourcesRecoverTheTruth) {
 }
 
 TEST(Mle, SourceThatOnlyComesWithChangesExplainsThem) {
-  // Source 1 is perfect; source 0 explains the other changes.
+  // Source 1 is perfect. Source 0 explains the other changes.
   const Observations observations = Make({{1, {0, 1}, true},
                                           {1, {1, 0}, true},
                                           {1, {1, 0}, false},
@@ -203,8 +203,8 @@ TEST(MleInterval, ContainsTheEstimateAndEndsWhereTheLikelihoodHasFallen) {
     EXPECT_GE(interval.high, rate);
     EXPECT_EQ(interval.low == 0, observations.changed_count() == 0) << "trial " << trial;
     EXPECT_EQ(std::isinf(interval.high), observations.unchanged_count() == 0);
-    // At each end of the interval, the best point of a grid of (precision, signal rate) has just
-    // lost the allowed likelihood, within the error of the grid.
+    // At each end of the interval, the log likelihood of the best point of a grid of (precision,
+    // signal rate) is just the allowed amount below its maximum, within the error of the grid.
     const double best =
         MleLogLikelihood(observations, estimate.unsignalled_rate, estimate.signal_weight);
     const double count = observations.total_signals(0);
@@ -245,7 +245,8 @@ TEST(MleInterval, CoversTheTruthAsOftenAsItSays) {
         MleChangeRateInterval(observations, EstimateMle(observations), 0.1);
     covered += interval.low <= truth && truth <= interval.high ? 1 : 0;
   }
-  // 90% with a standard error of 1%. The coverage is asymptotic, and here slightly lower.
+  // The expected coverage is 90%, with a standard error of 1%. It is asymptotic, and here slightly
+  // lower.
   EXPECT_NEAR(covered, 0.89 * trials, 0.03 * trials);
 }
 

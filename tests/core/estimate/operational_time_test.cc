@@ -53,7 +53,7 @@ TEST(AgeCounts, ExposureFallsIntoItsBins) {
   EXPECT_DOUBLE_EQ(counts.expected[2], 1.75);
 }
 
-// An event of unknown age adds a share to each bin, and so does the wait for it.
+// An event of unknown age adds a share to each bin. The wait for the event does so, too.
 TEST(AgeCounts, AnEventBetweenTwoCrawlsIsSpread) {
   AgeCounts counts;
   counts.AddCensored(0.5, 2, 12);
@@ -66,8 +66,8 @@ TEST(AgeCounts, AnEventBetweenTwoCrawlsIsSpread) {
   EXPECT_DOUBLE_EQ(counts.expected[3], 0.5 * 2 * 0.1);
 }
 
-// A thousand events at each age, with expected numbers from G: the fit finds G, up to its scale and
-// the rounding of its logarithm.
+// There are a thousand events at each age, and expected numbers that follow from G. The fit finds
+// G, up to its scale and the rounding of its logarithm.
 TEST(AgeCounts, FitFindsTheCurve) {
   AgeCounts counts;
   for (size_t bin = 0; bin < kAgeBins; ++bin) {
@@ -104,7 +104,7 @@ TEST(AgeCounts, FitKeepsThePriorWhereNothingWasSeen) {
   for (int bin = 0; bin < kAgeBins; ++bin) EXPECT_NEAR(fit.Level(bin), prior.Level(bin), 1e-12);
 }
 
-// Counts of even events differ from the expected ones only by chance.
+// The counts of even events differ from the expected counts only by chance.
 TEST(AgeCounts, NoiseIsNoCurve) {
   std::mt19937_64 random(5);
   double worst = 0;

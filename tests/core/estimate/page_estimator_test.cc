@@ -35,7 +35,7 @@ CrawlObservation Interval(double days, bool changed, int signals = 0) {
   return observation;
 }
 
-// The state of a page that was just crawled, after these intervals.
+// Returns the state of a page that was just crawled, after these intervals.
 PageState StateAfter(const PageStatistics& statistics) {
   double seconds = 0;
   for (const CrawlObservation& observation : statistics.recent) seconds += observation.exposure;
@@ -55,7 +55,7 @@ PagePosterior Estimate(const SiteModel& site, const PageStatistics& statistics) 
   return Estimate(site, statistics, StateAfter(statistics));
 }
 
-// The log posterior of docs/model.md for a page with one class of signals.
+// Returns the log posterior of docs/model.md for a page with one class of signals.
 double LogPosterior(const SiteModel& site, const PageStatistics& statistics, double log_rate,
                     double log_false) {
   const ClassModel& model = *site.Find(kPing);
@@ -74,7 +74,7 @@ double LogPosterior(const SiteModel& site, const PageStatistics& statistics, dou
   return sum;
 }
 
-// The maximum over both variables, in turn.
+// Returns the maximum, which is searched over the two variables in turn.
 std::pair<double, double> Mode(const SiteModel& site, const PageStatistics& statistics) {
   const auto best = [](const std::function<double(double)>& f) {
     double low = -25;
@@ -165,7 +165,7 @@ TEST(EstimatePage, CountAndExposureStandForTheData) {
     double days = 0;
     for (const CrawlObservation& o : statistics.recent) days += o.exposure / 86400;
     const double oldest = std::exp2(-days / kSignalledHalfLifeDays);
-    // Half of the evidence is signals, as the recall is one half.
+    // Half of the evidence is signals, because the recall is one half.
     const double scale = 0.5 + 0.5 * 2 / (1 + oldest);
     const double of_data = posterior.shape - 0.6 / 0.02 * posterior.mean;
     EXPECT_NEAR(posterior.exposure * posterior.mean, scale * of_data, 1e-6);
@@ -243,7 +243,7 @@ TEST(EstimatePage, OpenSignalsCountByTheirPrecision) {
   }
 }
 
-// A class that the site has never used has the defaults until an epoch learns it.
+// A class that the site has never used has the default values until an epoch learns it.
 TEST(EstimatePage, AnUnknownClassHasTheDefaults) {
   const SourceClass other(5, BurstClass::kMany);
   const PagePosterior without = Estimate(Site(0.5), {});
@@ -259,7 +259,7 @@ TEST(EstimatePage, AnUnknownClassHasTheDefaults) {
   EXPECT_EQ(with.Find(other)->recall, unknown.recall);
 }
 
-// An observation that leaves the window keeps its proof.
+// An observation that leaves the window keeps its weight as evidence.
 TEST(EvidenceOf, IsWhatTheIntervalCountedFor) {
   const SiteModel site = Site(0.5);
   PageStatistics statistics = Histories()[1];
@@ -317,7 +317,8 @@ TEST(EstimatePage, IsFiniteEverywhere) {
 }
 
 TEST(GammaQuantile, IsExact) {
-  // Quantiles of the exponential distribution, and of chi-squared with 10 degrees of freedom.
+  // Quantiles of the exponential distribution, and of the chi-squared distribution with 10 degrees
+  // of freedom.
   EXPECT_NEAR(GammaQuantile(1, 1, 0.975), -std::log(0.025), 1e-9);
   EXPECT_NEAR(GammaQuantile(2, 1, 0.025), -2 * std::log(0.975), 1e-9);
   EXPECT_NEAR(GammaQuantile(5, 5, 0.025), 3.24697 / 2, 1e-4);

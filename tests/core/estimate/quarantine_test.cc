@@ -14,7 +14,7 @@ namespace {
 constexpr uint8_t kSitemapSource = 3;
 const std::string kHost = "a.test";
 
-// An interval with one signal that the model believes with this probability.
+// Returns an interval with one signal that the model believes to be true with this probability.
 SignalledInterval SureOf(double precision, bool changed) {
   return {.signals = {{precision / (1 - precision), 1}}, .changed = changed};
 }
@@ -30,14 +30,14 @@ QuarantineChange Observe(Quarantine& quarantine, const std::string& host, uint8_
 
 class QuarantineTest : public testing::Test {
  protected:
-  // Crawls after a signal that the model believes with probability `believed`, and that is true
-  // with probability `truth`.
+  // Makes a crawl after a signal that the model believes with probability `believed`, and that is
+  // true with probability `truth`.
   QuarantineChange Crawl(double believed, double truth) {
     now_ = now_ + Duration::Hours(1);
     return Observe(quarantine_, kHost, kSitemapSource, SureOf(believed, random_.Uniform() < truth),
                    now_);
   }
-  // Number of crawls until the change comes; `max` = it does not come.
+  // Returns the number of crawls until the change occurs; `max` = it does not occur.
   int CrawlsUntil(QuarantineChange change, double believed, double truth, int max) {
     for (int i = 1; i < max; ++i) {
       if (Crawl(believed, truth) == change) return i;
@@ -132,7 +132,7 @@ TEST_F(QuarantineTest, ForgetsTheOldestPastItsLimitAndThoseInQuarantineLast) {
   EXPECT_NE(quarantine_.Find("h" + std::to_string(limits::kMaxWatchedSources), 0, {}), nullptr);
 }
 
-// A batch sees its own staged changes. A dropped batch leaves no trace.
+// A batch sees its own staged changes. A batch that is dropped leaves no trace.
 TEST_F(QuarantineTest, LeavesNoTraceOfWhatIsDropped) {
   for (int i = 0; i < 20; ++i) ASSERT_EQ(Crawl(0.95, 0.95), QuarantineChange::kNone);
   const SourceStanding before = *quarantine_.Find(kHost, kSitemapSource, {});

@@ -1,5 +1,5 @@
-// Pages whose rate changes: the estimator soon notices pages that wake up or fall asleep, and
-// leaves the others alone.
+// Tests pages whose rate changes. The estimator soon notices pages that begin or cease to change
+// often, and does not affect the others.
 #include <cmath>
 
 #include "gtest/gtest.h"
@@ -10,7 +10,8 @@ namespace {
 
 constexpr size_t kShifted = 40;
 
-// Mean ratio of estimate and true rate over the shifted pages, `days` after the shift.
+// Returns the mean ratio of the estimated and the true rate over the shifted pages, `days` after
+// the shift.
 double AfterShift(double from, double to, int days) {
   World world({.pages = 300, .mean = 0.02, .false_mean = 0.002, .recall = 0.7, .interval = 20});
   for (size_t i = 0; i < kShifted; ++i) world.pages[i].rate = from;

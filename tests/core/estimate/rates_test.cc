@@ -1,5 +1,5 @@
-// One-parameter estimators and signal quality: degenerate input, intervals, and the equations
-// behind them.
+// Tests the one-parameter estimators and signal quality: degenerate input, intervals, and the
+// equations behind them.
 #include <cmath>
 #include <random>
 #include <vector>
@@ -147,7 +147,7 @@ TEST(Signals, ChangeRateSolvesTheProduct) {
   for (int k = 0; k < 3; ++k) product *= 1 - gamma[k] * -std::expm1(-kappa[k]) / rate;
   EXPECT_NEAR(product / alpha, 1, 1e-14);
   EXPECT_EQ(ChangeRate(alpha, {gamma, 1}, {kappa, 1}), alpha + 0.5 * -std::expm1(-0.7));
-  // Every change signalled by one source: no unsignalled rate is left.
+  // One source signals every change, so the unsignalled rate is 0.
   EXPECT_EQ(ChangeRate(0, gamma, kappa), 2.0 * -std::expm1(-0.2));
   EXPECT_EQ(ChangeRate(HUGE_VAL, gamma, kappa), HUGE_VAL);
   const double silent[] = {0.0};
@@ -167,8 +167,8 @@ TEST(Signals, QualityFollowsFromTheParameters) {
 }
 
 TEST(Signals, NaiveRatiosAreBiased) {
-  // A source whose signals are all false, beside a page that changes in 63% of the intervals: the
-  // naive precision is that share, the real one 0.
+  // The signals of the source are all false, and the page changes in 63% of the intervals. The
+  // naive precision is 63%; the real one is 0.
   std::mt19937_64 random(5);
   std::exponential_distribution<double> exponential(1.0);
   Observations observations(1);

@@ -1,5 +1,5 @@
-// The default estimator's trust in signals: pages with useless pings, sources that change, and
-// pages whose owner states facts.
+// Tests how far the default estimator trusts signals: pages with useless pings, sources that
+// change, and pages whose owners state facts.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -46,8 +46,7 @@ TEST(SignalTrust, UselessPingsDoNotRaiseTheRateOfAPageThatNeverChanges) {
   EXPECT_GT(honest, 0.8) << "of the pages besides";
 }
 
-// The page was never crawled, but so many pings cannot all be changes on a site with many false
-// ones.
+// The page was never crawled. On a site with many false pings, not all of its pings can be changes.
 TEST(SignalTrust, PingsWithoutEndAreWorthLessAndLess) {
   World world({.pages = 200, .mean = 0.02, .false_mean = 0.1, .false_shape = 0.5, .recall = 0.8});
   World::Page& page = world.pages[0];
@@ -83,8 +82,8 @@ TEST(SignalTrust, ASourceThatStartsToLieIsSeenThroughWithinTwoMonths) {
   EXPECT_LT(believed(), 0.5);
 }
 
-// One signal in seven is true: too few to be sure, but not zero. A recall that was once estimated
-// as zero stayed zero for ever.
+// One signal in seven is true: too few to be sure, but not none. Previously, a recall that was once
+// estimated as zero stayed zero for ever.
 TEST(SignalTrust, ASourceThatIsFloodedWithFalseSignalsStillTells) {
   World world({.pages = 400, .mean = 0.02, .false_mean = 0.001, .recall = 0.95, .interval = 40});
   world.Run(300, 10);
@@ -157,7 +156,7 @@ TEST(SignalTrust, TheWorstOfAFullTableComeFirst) {
   }
   EXPECT_EQ(WorstOf(estimator, "", kAllSources, SIZE_MAX).size(), kRows);
   EXPECT_EQ(WorstOf(estimator, "h7.test", kAllSources, 10).size(), 1u);
-  // One look at all of them stopped a shard for a tenth of a second.
+  // Previously, one read of all of them stopped a shard for a tenth of a second.
   WorstHosts all("", kAllSources, SIZE_MAX);
   for (size_t before = 0; all.Look(estimator); before = all.found()) {
     EXPECT_LE(all.found(), before + 1024);
@@ -184,7 +183,7 @@ TEST(SignalTrust, CompleteSignalsInLargePollsGiveTheRightRate) {
   EXPECT_NEAR(mean, 0.25, 0.02);
 }
 
-// If all rates are known, the evidence is only about signals.
+// If all rates are known, the evidence only tells about signals.
 TEST(SignalTrust, PagesOfKnownRatesTeachFalseRatesAndRecall) {
   World world({.pages = 300, .false_mean = 0.03, .recall = 0.6, .interval = 10});
   double rates = 0;

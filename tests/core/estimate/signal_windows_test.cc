@@ -1,4 +1,4 @@
-// Assigns single signals to bursts.
+// Tests how single signals are assigned to bursts.
 #include "core/estimate/signal_windows.h"
 
 #include <string>
@@ -13,7 +13,7 @@ namespace {
 constexpr Instant kStart = Instant::FromUnixSeconds(1'700'000'000);
 constexpr Duration kWindowDay = Duration::Days(1);
 
-// Places a signal in its own batch.
+// Assigns a signal in a separate batch.
 PlacedSignal Place(SignalWindows& windows, std::string_view host, uint8_t source, uint64_t poll,
                    uint32_t pages, Instant now) {
   SignalWindows::Staged staged;

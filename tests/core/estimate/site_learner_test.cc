@@ -32,7 +32,7 @@ TEST(FitRatePrior, FindsMeanAndShape) {
   }
 }
 
-// The fit is a maximum: its neighbours have a lower likelihood.
+// The fit is a maximum, so neighbouring points have a lower likelihood.
 TEST(FitRatePrior, IsAMaximumOfTheNegativeBinomialLikelihood) {
   const std::vector<RateSample> samples = Draw(0.05, 0.7, 3000, 100);
   const RatePrior fit = FitRatePrior(samples, {.mean = 0.05, .shape = 0.7});
@@ -61,7 +61,7 @@ TEST(FitRatePrior, WithoutEvidenceIsItsBase) {
   EXPECT_LT(FitRatePrior(silent, base).mean, base.mean / 100);
 }
 
-// A page with these figures for one class, under the model of all hosts.
+// Returns a page with these figures for one class, under the model of all hosts.
 PagePosterior LearnedPage(SourceClass source_class, double signals, double truth, double changes,
                           const RatePrior& false_rate = {.mean = 0.001}) {
   PagePosterior page;
@@ -149,7 +149,7 @@ TEST(SiteLearner, DropsAClassThatNoPageHasSeenLately) {
   EXPECT_EQ(host.FitHost(all, AgeCurve()).Find(kSitemap), nullptr);
 }
 
-// Recall is a share of all changes. Only crawls count the changes that nobody signals.
+// Recall is a share of all changes. Changes without a signal are counted only by crawls.
 TEST(SiteLearner, WhatCrawlsFindUntoldLowersTheRecall) {
   SiteLearner told(256);
   SiteLearner untold(256);
@@ -167,7 +167,7 @@ TEST(SiteLearner, WhatCrawlsFindUntoldLowersTheRecall) {
   EXPECT_NEAR(of_untold, 1.0 / 3, 0.03);
 }
 
-// A page with a known rate says nothing about the spread of rates.
+// A page with a known rate tells nothing about the spread of rates.
 TEST(SiteLearner, KnownRatesAreNoSamplesOfThePrior) {
   SiteLearner host = Host(300, kPing, 1, 1, 2);
   const double before = FitAll({&host}).prior().mean;
@@ -179,8 +179,8 @@ TEST(SiteLearner, KnownRatesAreNoSamplesOfThePrior) {
   EXPECT_NEAR(FitAll({&host}).prior().mean, before, 1e-9);
 }
 
-// The spread of false rates over pages: the same rate for all, or a few pages that are pinged all
-// day.
+// False rates can be spread over pages in two ways: the same rate for all, or a few pages that are
+// pinged all day.
 TEST(SiteLearner, LearnsHowFalseRatesAreSpread) {
   const RatePrior prior{.mean = 0.02, .shape = 1};
   for (const double spread : {0.0, 1.0}) {
@@ -202,7 +202,7 @@ TEST(SiteLearner, LearnsHowFalseRatesAreSpread) {
   }
 }
 
-// The sample stays bounded and still represents all pages.
+// The size of the sample is bounded, and the sample still represents all pages.
 TEST(SiteLearner, KeepsABoundedSample) {
   SiteLearner learner(256);
   constexpr uint64_t kPages = 10 * 256;

@@ -16,7 +16,7 @@
 namespace freshet {
 namespace {
 
-// A page crawled for 100 days, with this many false signals.
+// Returns a page that was crawled for 100 days, with this many false signals.
 PagePosterior SeatedPage(double false_signals = 0.1) {
   PagePosterior page;
   page.changes = 1;
@@ -38,7 +38,7 @@ PagePosterior SeatedPage(double false_signals = 0.1) {
   return page;
 }
 
-// A table, and pages with their own numbers.
+// A table, and functions that add pages to it.
 class SiteTableTest : public testing::Test {
  protected:
   void Collect(const std::string& host, const PagePosterior& page = SeatedPage()) {
@@ -67,7 +67,7 @@ double FalseRate(const SiteTable& table, const std::string& host) {
   return table.model(table.NumberOf(host)).Find(kPing)->false_rate.mean;
 }
 
-// Seats go by evidence, not by order of arrival.
+// Seats are assigned by evidence, not by the order of arrival.
 TEST_F(SiteTableTest, AHostOfManyPagesThatComesLastGetsASeat) {
   for (int epoch = 0; epoch < 2; ++epoch) {
     table.Begin();
@@ -77,11 +77,11 @@ TEST_F(SiteTableTest, AHostOfManyPagesThatComesLastGetsASeat) {
     EXPECT_EQ(table.size(), limits::kMaxSiteModels + 1);
     EXPECT_NE(table.NumberOf("large.test"), 0) << "epoch " << epoch;
   }
-  // A host with a seat has its own model.
+  // A host with a seat has a separate model.
   EXPECT_NEAR(FalseRate(table, "large.test"), 0.2, 0.02);
 }
 
-// Among equal hosts seats stay where they are.
+// If hosts have equal evidence, seats do not move.
 TEST_F(SiteTableTest, SeatsDoNotWanderAmongEquals) {
   for (int epoch = 0; epoch < 2; ++epoch) {
     table.Begin();
@@ -125,7 +125,7 @@ TEST_F(SiteTableTest, AHostWithoutPagesLosesItsSeat) {
   EXPECT_EQ(table.size(), 2u);
 }
 
-// Pages in other slots need no second look.
+// Pages in other slots need not be estimated again.
 TEST_F(SiteTableTest, TellsTheSlotsOfHostsWhoseModelsMoved) {
   constexpr int kHosts = 20;
   const auto collect = [&](double of_first) {
@@ -173,7 +173,7 @@ TEST_F(SiteTableTest, TellsTheSlotsOfHostsWithoutASeatWhenAllMoved) {
   EXPECT_TRUE(moved[SlotOfHost(seatless).value()]);
 }
 
-// Events continue while another thread learns.
+// While another thread learns, further events are applied.
 TEST_F(SiteTableTest, WhatHappensWhileItLearnsCountsNextTime) {
   const PageNumber page = MakePageNumber(SlotOfHost("a.test"), 1);
   const PageNumber other = MakePageNumber(SlotOfHost("none.test"), 1);
@@ -219,7 +219,7 @@ TEST_F(SiteTableTest, RefusesWhatItDidNotWrite) {
     EXPECT_FALSE(table.Restore(bad).ok()) << bad;
     EXPECT_EQ(table.Serialise(), text);
   }
-  // Precisions of an earlier release say nothing about false rates, so they are ignored.
+  // Precisions that an earlier release learned tell nothing about false rates, so they are ignored.
   EXPECT_TRUE(table.Restore("freshet-site-models 1\nwhatever\n").ok());
   EXPECT_EQ(table.Serialise(), text);
 }

@@ -29,10 +29,10 @@ struct WorldOptions {
   double false_mean = 0.01;
   double false_shape = 1;
   double recall = 0.5;
-  // Days between crawls of a page: a constant, or the mean of an exponential distribution.
+  // The days between crawls of a page: constant, or the mean of an exponential distribution.
   double interval = 10;
   bool random_crawls = false;
-  // After a change the rate of a page is multiplied by this for three days.
+  // For three days after a change, the rate of a page is multiplied by this.
   double after_change = 1;
   SourceClass source_class = kPing;
   EstimatorOptions estimator = {};
@@ -105,7 +105,8 @@ class World {
     for (Page& page : pages) Take(page);
   }
 
-  // Forgets all that was learned since the last epoch, as a restarted server does; keeps the pages.
+  // Forgets everything that was learned since the last epoch, as a restarted server does. Keeps the
+  // pages.
   void Restart() {
     estimator_ = std::make_unique<Estimator>(options_.estimator);
     if (!stored_.empty()) {
@@ -152,7 +153,7 @@ class World {
   [[nodiscard]] PageEstimate Estimate(const Page& page) const {
     return estimator_->Estimate(page.record, now());
   }
-  // Estimated changes per day.
+  // Returns the estimated changes per day.
   [[nodiscard]] double Rate(const Page& page) const {
     return Estimate(page).rates.change_rate * 86400;
   }

@@ -1,4 +1,4 @@
-// The book counts every grant that a node may still obey, to the last moment.
+// Tests that the book counts every grant until no node can obey it any more.
 #include "core/fleet/grant_book.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ class GrantBookTest : public testing::Test {
   [[nodiscard]] Instant After(double seconds) const {
     return Instant::FromUnixSeconds(1'000'000) + Duration::FromSeconds(seconds);
   }
-  // A book after its quiet time.
+  // Returns a book whose quiet time has ended.
   [[nodiscard]] GrantBook Settled(double rate) const {
     GrantBook book(options_, 7, Rate::PerSecond(rate), After(-100));
     book.Expire(After(0));
@@ -23,7 +23,7 @@ class GrantBookTest : public testing::Test {
     return book.Allowed(NodeId(node)).per_second();
   }
   static RateGrant Grant(GrantBook& book, uint64_t node, double rate, Instant now) {
-    // Grants at most the allowed part, which is slightly less.
+    // The book grants at most the allowed part, which is slightly less.
     return book.Grant(NodeId(node), std::min(Rate::PerSecond(rate), book.Allowed(NodeId(node))),
                       now);
   }
@@ -68,7 +68,7 @@ TEST_F(GrantBookTest, NewGrantsKeepToALoweredRateAmongThemselves) {
   (void)Grant(book, 1, 60, After(0));
   (void)Grant(book, 2, 40, After(0));
   book.SetRate(Rate::PerSecond(50));
-  // Old and new grants together may be 100, new ones alone 50.
+  // Old and new grants together may be 100. New ones alone may be 50.
   EXPECT_NEAR(Allowed(book, 1), 50, 1e-9);
   (void)Grant(book, 1, 30, After(1));
   EXPECT_NEAR(Allowed(book, 2), 20, 1e-9);
@@ -76,7 +76,7 @@ TEST_F(GrantBookTest, NewGrantsKeepToALoweredRateAmongThemselves) {
   EXPECT_EQ(Allowed(book, 3), 0);
   book.Expire(After(lifetime_ + bound_));
   EXPECT_NEAR(book.Claimed().per_second(), 50, 1e-9);
-  // The rate falls further, and then rises above both.
+  // The rate falls further, and then rises above both earlier rates.
   book.SetRate(Rate::PerSecond(10));
   EXPECT_NEAR(Allowed(book, 1), 10, 1e-9);
   book.SetRate(Rate::PerSecond(80));
@@ -101,10 +101,10 @@ TEST_F(GrantBookTest, NewLeaderRenewsOnlyWhatIsTrulyHeld) {
   const RateGrant held{NodeId(1), 6, 9, Rate::PerSecond(30), After(8)};
   book.Expire(After(1));
   EXPECT_EQ(Allowed(book, 1), 0);
-  // The report is older than this term: the predecessor may have sent a newer grant since.
+  // The report is older than this term: The predecessor might have sent a newer grant since then.
   book.Adopt(held, After(bound_ - 0.001), After(1));
   EXPECT_EQ(Allowed(book, 1), 0);
-  // The grant has expired: the predecessor may have given its part to another node.
+  // The grant has expired, so the predecessor might have given its part to another node.
   book.Adopt(held, After(8), After(8));
   EXPECT_EQ(Allowed(book, 1), 0);
   book.Adopt({NodeId(1), 7, 9, Rate::PerSecond(30), After(8)}, After(1), After(1));

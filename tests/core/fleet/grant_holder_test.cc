@@ -1,4 +1,4 @@
-// A node obeys the latest grant until it expires.
+// Tests that a node obeys the latest grant until it expires.
 #include "core/fleet/grant_holder.h"
 
 #include <cmath>
@@ -28,7 +28,7 @@ TEST(GrantHolder, RefusesWhatIsEarlierOrOutsideItsTime) {
   const FleetRateOptions options;
   GrantHolder holder(NodeId(4), options);
   ASSERT_TRUE(holder.Take(Granted(2, 5, 5, Duration::Seconds(2)), kNow).ok());
-  // A repeated grant changes nothing. Earlier grants are refused, whatever they say.
+  // A repeated grant changes nothing. Earlier grants are refused, whatever their content.
   EXPECT_TRUE(holder.Take(Granted(2, 5, 5, Duration::Seconds(2)), kNow).ok());
   EXPECT_FALSE(holder.Take(Granted(2, 5, 6, Duration::Seconds(2)), kNow).ok());
   EXPECT_FALSE(holder.Take(Granted(2, 4, 9, Duration::Seconds(9)), kNow).ok());

@@ -16,7 +16,7 @@ FleetRateFigures Figures(size_t nodes, size_t refusing) {
 
 class LeadReviewTest : public testing::Test {
  protected:
-  // Whether a leader with these figures gives up within the lifetime of a grant.
+  // Returns true if a leader with these figures gives up within the lifetime of a grant.
   bool GivesUp(size_t nodes, size_t refusing, size_t serving) {
     LeadReview review(options_);
     EXPECT_FALSE(review.GivesUp(Figures(nodes, refusing), serving, kBegin));
@@ -30,7 +30,7 @@ TEST_F(LeadReviewTest, WhoHearsFewerThanHalfGivesUp) {
   EXPECT_TRUE(GivesUp(2, 0, 5));
   EXPECT_TRUE(GivesUp(0, 0, 1));
   EXPECT_FALSE(GivesUp(2, 0, 3));
-  // With two nodes no other leader would reach more.
+  // With two nodes, another leader could not reach more nodes.
   EXPECT_FALSE(GivesUp(1, 0, 2));
 }
 
@@ -46,7 +46,7 @@ TEST_F(LeadReviewTest, WhatPassesInTimeIsNoReason) {
   EXPECT_FALSE(review.GivesUp(Figures(1, 0), 3, kBegin));
   EXPECT_FALSE(review.GivesUp(Figures(2, 0), 3, later - Duration::Seconds(1)));
   EXPECT_FALSE(review.GivesUp(Figures(1, 0), 3, later));
-  // No figures, as before the lead, is no reason to give up either.
+  // A leader does not give up either if it has no figures, as before it begins to lead.
   EXPECT_FALSE(review.GivesUp(std::nullopt, 3, later + options_.lifetime));
   EXPECT_FALSE(review.GivesUp(Figures(1, 0), 3, later + options_.lifetime));
 }

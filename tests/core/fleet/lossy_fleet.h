@@ -21,20 +21,21 @@ namespace freshet {
 
 struct LossyNetwork {
   double loss = 0;    // probability that a message is lost
-  double repeat = 0;  // probability that it comes twice
+  double repeat = 0;  // probability that a message arrives twice
   Duration most_delay = Duration::Millis(20);
   double long_delay = 0;  // probability of a delay of up to one and a half lifetimes
 };
 
-// Price = (demand/rate)^elasticity in the long run, approached within `relaxation_seconds`.
+// In the long run, price = (demand/rate)^elasticity. The price approaches this value within
+// `relaxation_seconds`.
 struct TestPages {
   double demand = 1;
   double elasticity = 1;
   double relaxation_seconds = 0;  // 0 = at once
   double noise = 0;               // in the logarithm of the reported price
-  // reported demand as a multiple of the true one; 0 = none reported
+  // The reported demand as a multiple of the true demand; 0 = none is reported.
   double tells_demand = 1;
-  double capacity = 1e9;  // of the node's workers, crawls a second
+  double capacity = 1e9;  // of the node's workers, in crawls a second
   double most = 1e9;      // limit of the node's hosts
   uint64_t pages = 1000;
 };
@@ -63,7 +64,8 @@ class LossyFleet {
     return *members_.emplace(id, std::make_unique<Member>(id, options_, pages, ClockOff()))
                 .first->second;
   }
-  // A new node takes the place. The previous one picks nothing and sends nothing from now on.
+  // A new node takes the place of another. From now on, the previous node picks nothing and sends
+  // nothing.
   Member& TakePlace(uint32_t place, TestPages pages) {
     for (auto& [id, member] : members_) {
       if (member->place == place) member->alive = member->connected = false;
@@ -72,7 +74,8 @@ class LossyFleet {
     member.place = place;
     return member;
   }
-  // Starts a new leader. The previous one sends no more, but its messages are still under way.
+  // Starts a new leader. The previous leader sends nothing more, but its messages are still in
+  // flight.
   void NewLeader(Rate rate) {
     leader_off_ = ClockOff();
     leader_ = std::make_unique<RateLeader>(options_, ++term_, rate, At(leader_off_));
@@ -84,8 +87,8 @@ class LossyFleet {
   [[nodiscard]] Random& random() { return random_; }
   [[nodiscard]] double seconds() const { return seconds_; }
 
-  // Advances time by `seconds`. Once each round all nodes report and the leader grants. Each step
-  // checks the sum of the obeyed rates.
+  // Advances time by `seconds`. Once in each round, all nodes report and the leader sends grants.
+  // Each step checks the sum of the obeyed rates.
   void Step(double seconds) {
     seconds_ += seconds;
     Deliver();
@@ -104,7 +107,7 @@ class LossyFleet {
     Live(seconds);
   }
 
-  // The rate that the node may use now.
+  // Returns the rate that the node may use now.
   [[nodiscard]] double RateOf(const Member& member) const {
     return member.alive ? member.holder.rate(At(member.off)).per_second() : 0;
   }
@@ -113,7 +116,8 @@ class LossyFleet {
     for (const auto& [id, member] : members_) sum += RateOf(*member);
     return sum;
   }
-  // Largest over smallest long-run price among nodes whose rate is above 0 and not capped.
+  // Returns the largest divided by the smallest long-run price, among nodes whose rate is above 0
+  // and not capped.
   [[nodiscard]] double PriceSpread() const {
     double low = HUGE_VAL;
     double high = 0;

@@ -1,4 +1,4 @@
-// The prices that nodes report.
+// Tests the prices that nodes report.
 #include "core/fleet/price_meter.h"
 
 #include <cmath>
@@ -36,8 +36,8 @@ PageRates Changing(double change_rate, double recall, double false_rate) {
 }
 
 TEST(DemandAt, IsTheRateOfPagesCrawledAtThatPrice) {
-  // Without signals each page is crawled every tau, when its value (mu/Delta) R^1(Delta tau)
-  // reaches the price.
+  // Without signals, each page is crawled every tau. After this time its value (mu/Delta) R^1(Delta
+  // tau) has reached the price.
   std::vector<PricedPage> pages;
   for (int i = 1; i <= 20; ++i) {
     pages.push_back({.importance = 1.0 * i, .rates = Changing(0.1 * i, 0, 0)});

@@ -1,4 +1,4 @@
-// One price for all nodes that can reach it.
+// Tests that the rate is split so that all nodes that can reach the common price have it.
 #include "core/fleet/price_split.h"
 
 #include <algorithm>

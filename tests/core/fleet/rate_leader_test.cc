@@ -1,5 +1,5 @@
-// The common price: the rates that it leads to, nodes that cannot take part, and how the fleet
-// adapts to changes.
+// Tests the common price: the rates that result from it, nodes that cannot take part, and how the
+// fleet adapts to changes.
 #include "core/fleet/rate_leader.h"
 
 #include <algorithm>
@@ -19,7 +19,8 @@ void RunFor(LossyFleet& fleet, double seconds) {
   while (fleet.seconds() < end) fleet.Step(0.25);
 }
 
-// The rates with sum `total` at which all nodes have the same price, p = (demand/rate)^elasticity.
+// Returns the rates with sum `total` at which all nodes have the same price, p =
+// (demand/rate)^elasticity.
 std::vector<double> OnePrice(LossyFleet& fleet, double total) {
   double low = -50;
   double high = 50;
@@ -105,7 +106,7 @@ TEST(RateLeader, NodeWithoutCreditGetsWhatItUsesAndOthersTheRest) {
   EXPECT_NEAR(fleet.RateOf(without_workers) / fleet.RateOf(other), 5, 0.5);
 }
 
-// For a while both nodes can take little, as if a server that all workers use were away. The leader
+// For a while, both nodes can use little, as if a server that all workers use were down. The leader
 // remembers these low rates.
 TEST(RateLeader, WorkersOfAllThatWereAwayHaveTheRateAgainInSeconds) {
   LossyFleet fleet({}, {}, 9);
@@ -154,7 +155,7 @@ TEST(RateLeader, DeadNodesShareGoesToOthersOnceItHasRunOut) {
   fleet.Join({.demand = 10});
   fleet.NewLeader(Rate::PerSecond(100));
   RunFor(fleet, 100);
-  dies.connected = false;  // so the fleet sees it as dead
+  dies.connected = false;  // so the fleet considers it dead
   RunFor(fleet, options.silence.seconds());
   EXPECT_GT(fleet.RateOf(dies), 0);
   EXPECT_NEAR(fleet.Sum(), 100, 1);
@@ -215,7 +216,7 @@ TEST(RateLeader, NewLeaderIsQuietNoLongerThanUntilAllPlacesHaveAnswered) {
   RunFor(fleet, 7);
   EXPECT_FALSE(fleet.leader().figures().quiet);
   EXPECT_GT(fleet.Sum(), 90);
-  // One node is cut off with its grant and may still obey it.
+  // One node is cut off. It still has a grant and may obey it.
   fleet.LoseLeader();
   fleet.members().begin()->second->connected = false;
   fleet.NewLeader(Rate::PerSecond(100));
@@ -307,7 +308,7 @@ class HearTest : public testing::Test {
 
   mutable uint64_t numbers_ = 0;
   Instant now_ = Instant::FromUnixSeconds(1'000'000);
-  // This leader is long past its quiet time.
+  // The quiet time of this leader ended long ago.
   RateLeader leader_{{}, 5, Rate::PerSecond(10), Instant::FromUnixSeconds(900'000)};
 };
 
@@ -331,7 +332,7 @@ TEST_F(HearTest, RefusesWhatNoNodeCanMeanNamingIt) {
               HasSubstr("too long ago"));
   EXPECT_EQ(Refusal([](auto&) {}), "");
   EXPECT_THAT(Refusal([](auto& r) { r.number = 1; }), HasSubstr("later report"));
-  // No refused report creates a node.
+  // A refused report must not create a node.
   EXPECT_EQ(leader_.Round(now_).size(), 1u);
 }
 
@@ -360,7 +361,7 @@ TEST_F(HearTest, TakesNoMoreNodesThanItMay) {
   EXPECT_THAT(Refusal([](auto& r) { r.node = NodeId(kMaxFleetNodes + 1); }),
               HasSubstr("there are 4096 already"));
   EXPECT_EQ(leader_.Round(now_).size(), kMaxFleetNodes);
-  // Silent nodes make room.
+  // Nodes that are silent for long free their places.
   now_ = now_ + Duration::Seconds(60);
   (void)leader_.Round(now_);
   EXPECT_EQ(Refusal([](auto& r) { r.node = NodeId(kMaxFleetNodes + 1); }), "");

@@ -1,4 +1,4 @@
-// Whatever happens, the sum of the obeyed rates is never above R.
+// Tests that the sum of the obeyed rates never exceeds R, whatever happens.
 #include <algorithm>
 #include <deque>
 #include <utility>
@@ -75,7 +75,7 @@ TEST(RateSafety, SumStaysWithinConstantRateUnderLossesCutsAndLeaderChanges) {
       if (sum > kRate / 2) ++moments_in_use;
     }
   }
-  // An idle fleet would be safe, too, so the rates must be in use.
+  // An idle fleet would be safe, too, so the test checks that the rates are used.
   EXPECT_GT(moments_in_use, 10'000u);
 }
 

@@ -30,7 +30,7 @@ TEST(SlotDivisionTest, AServerAloneHasThemAll) {
   EXPECT_TRUE(SlotDivision{}.Has(Slot(limits::kSlots - 1)));
 }
 
-// The hosts on a server's disk depend on these numbers.
+// These numbers determine which hosts are on which server's disk.
 TEST(SlotDivisionTest, IsFrozen) {
   const SlotDivision three{.divisions = 3, .division = 1};
   EXPECT_EQ(three.Of(Slot(0)), 0U);

@@ -1,4 +1,4 @@
-// Alarms, compared with a sorted list.
+// Tests alarms by comparison with a sorted list.
 #include "core/index/alarm.h"
 
 #include <algorithm>
@@ -23,7 +23,8 @@ TEST(AlarmHeap, RingsTheEarliestFirstInWhateverOrderTheyCome) {
   std::multiset<std::pair<int64_t, uint32_t>> list;
   int64_t now = 0;
   for (int step = 0; step < 100'000; ++step) {
-    // Times with many alarms alternate with times of few; most alarms come in order.
+    // Periods with many alarms and with few alternate. Most alarms are set in the order of their
+    // times.
     if (random.Below(100) < (step / 5000 % 2 == 0 ? 60u : 40u)) {
       const int64_t wait = random.Below(8) == 0 ? static_cast<int64_t>(random.Below(500)) : 100;
       const auto page = static_cast<uint32_t>(random.Below(1000));
@@ -53,7 +54,7 @@ TEST(AlarmHeap, TakesMoreThanItsRingHolds) {
   EXPECT_FALSE(alarms.Rings(Instant::Infinite()));
 }
 
-// Replaced alarms must not pile up, and no current alarm may be lost.
+// Replaced alarms must not accumulate, and no current alarm may be lost.
 TEST(AlarmHeap, KeepsFewThatDoNotCount) {
   Random random(3);
   constexpr uint32_t kPages = 10'000;

@@ -1,4 +1,4 @@
-// Pools of waiting pages, compared with a list.
+// Tests pools of waiting pages by comparison with a list.
 #include "core/index/bound_pools.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 struct Waiting {
   uint32_t pool = 0;
   double bound = 0;
-  uint32_t position = 0;  // last reported by the pools
+  uint32_t position = 0;  // as last reported by the pools
   bool waits = false;
 };
 
@@ -74,7 +74,7 @@ class PoolsAndList {
   [[nodiscard]] bool waits(uint32_t page) const { return list_[page].waits; }
   [[nodiscard]] size_t turns_asked() const { return asked_; }
 
-  // The first page of all open pools, according to the list and to the pools.
+  // Return the first page of all open pools, according to the list and to the pools.
   [[nodiscard]] std::optional<uint32_t> ListFirst() const {
     std::optional<uint32_t> first;
     for (uint32_t page = 0; page < list_.size(); ++page) {
@@ -89,7 +89,7 @@ class PoolsAndList {
     if (top == BoundPools::kNone) return std::nullopt;
     return pools_.First(top).page().value();
   }
-  // Expects every page where the pools said, with its bound.
+  // Expects that every page is where the pools reported it, with its bound.
   void ExpectAllInPlace() const {
     for (uint32_t page = 0; page < list_.size(); ++page) {
       if (!list_[page].waits) continue;

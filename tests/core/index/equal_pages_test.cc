@@ -1,5 +1,5 @@
-// Pages of equal value: a new corpus in its first crawls. Picks are exactly those of a full scan,
-// each page in its turn.
+// Tests pages of equal value, as in the first crawls of a new corpus. The picks are the same as
+// those of a full scan, and each page gets its turn.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -25,7 +25,7 @@ struct CorpusOptions {
   uint32_t importances = 1;
   uint32_t loaded_at_once = 50;  // number of pages first seen at one instant
   uint32_t before = 600;  // pages loaded before the first pick; the others follow during the crawls
-  uint32_t batch = 20;    // pages that are leased, and whose results come, together
+  uint32_t batch = 20;    // pages that are leased together, and whose results arrive together
   double host_delay = 0.03;
   bool unrest = false;  // whether pages and hosts change in between
 };
@@ -86,7 +86,7 @@ class EqualCorpus {
     [&] {
       ASSERT_EQ(pick.has_value(), expected.has_value());
       if (!pick || pick->page == expected->page) return;
-      // Values that differ only by rounding are not a tie.
+      // Values that differ only by rounding do not count as a tie.
       const double index_page = brute_.ValueOf(pick->page, now_);
       ASSERT_NE(index_page, expected->value)
           << "page " << pick->page.value() << " out of turn, " << expected->page.value()
@@ -124,7 +124,7 @@ class EqualCorpus {
       if (is_out) continue;
       const IndexEntry entry = *brute_.Find(PageId(page));
       switch (random_.Below(4)) {
-        case 0:  // unchanged, in its turn
+        case 0:  // unchanged; the page keeps its turn
           index_.Put(PageId(page), entry);
           brute_.Put(PageId(page), entry);
           break;
@@ -195,8 +195,8 @@ TEST_P(EqualPagesTest, TakeTurnsThroughChanges) {
   }
 }
 
-// The purpose of the price index: a pick evaluates few pages, whether picks stop or the price falls
-// to pages that move.
+// The purpose of the price index: a pick evaluates only few pages, also if picks stop or if the
+// price falls to pages whose value grows.
 TEST_P(EqualPagesTest, AreNotEvaluatedAgainAndAgain) {
   CorpusOptions options = Options();
   options.pages = options.before = 3000;
@@ -204,7 +204,7 @@ TEST_P(EqualPagesTest, AreNotEvaluatedAgainAndAgain) {
   EqualCorpus corpus(options);
   constexpr int kRounds = 3;
   corpus.Crawl(kRounds);
-  // Under other policies than greedy, pages wake early and are evaluated again on their way.
+  // Under policies other than greedy, pages wake early and are evaluated several times.
   EXPECT_LT(corpus.index().evaluations(), 12u * kRounds * options.pages);
 }
 
@@ -212,7 +212,8 @@ INSTANTIATE_TEST_SUITE_P(Policies, EqualPagesTest,
                          ::testing::Values("greedy", "greedy_ncis", "harmonic", "new_content"),
                          [](const auto& each) { return std::string(each.param); });
 
-// The pages exceed the length of any queue. They are removed and refilled behind the first page.
+// There are more pages than fit into any queue. They are removed and refilled behind the first
+// page.
 TEST(EqualPages, WaitInTurnHoweverManyTheyAre) {
   constexpr uint32_t kPages = 20'000;
   PriceIndex index;

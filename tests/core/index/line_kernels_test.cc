@@ -1,4 +1,5 @@
-// Vector kernels of every width, compared with plain loops at all lengths around that width.
+// Tests vector kernels of every width by comparison with plain loops, at all lengths around that
+// width.
 #include "core/index/line_kernels.h"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ struct Sample {
     for (size_t i = 0; i < n; ++i) {
       // Only a few distinct numbers, so that some are equal.
       base[i] = static_cast<double>(random.Below(20)) - 10;
-      // The value of a surely stale page can be anything.
+      // The value of a page that is surely stale can be anything.
       if (random.Below(50) == 0) base[i] = HUGE_VAL;
       slope[i] = static_cast<double>(random.Below(3));
     }

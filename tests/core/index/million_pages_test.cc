@@ -1,4 +1,5 @@
-// The price index at its intended size: picks among a million pages, compared with a full scan.
+// Tests the price index at its intended size: picks among a million pages are compared with a full
+// scan.
 #include <string>
 
 #include "core/base/random.h"
@@ -14,7 +15,7 @@ constexpr uint32_t kMillion = 1'000'000;
 constexpr int kChecked = 100;  // picks, for each of two policies
 constexpr int kBetween = 100;  // picks between two checked ones
 
-// Page i of a world in which a crawl rate of 1/1000 per page and second is neither scarce nor
+// Makes page i of a world in which a crawl rate of 1/1000 per page and second is neither scarce nor
 // ample.
 IndexEntry MakeEntry(const Policy& policy, Random& random, Instant now) {
   PaperRates paper;
@@ -56,7 +57,7 @@ TEST_P(MillionPagesTest, PicksWhatAFullScanPicks) {
     if (i % kBetween == 0) {
       const auto expected = scan.Best(now);
       ASSERT_TRUE(expected);
-      // Different pages must have the same value up to rounding.
+      // If the pages differ, they must have the same value up to rounding.
       if (best->page != expected->page) {
         ASSERT_NEAR(scan.ValueOf(best->page, now), expected->value, 1e-12 * expected->value);
       }

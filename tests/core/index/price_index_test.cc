@@ -1,4 +1,5 @@
-// The price index against its twin: random operations of every kind, with each pick compared.
+// Tests the price index by comparison with its twin: random operations of every kind, and every
+// pick compared.
 #include "core/index/price_index.h"
 
 #include <algorithm>
@@ -29,8 +30,8 @@ std::function<uint64_t()> Seeded(uint64_t seed) {
   return [random = Random(seed)]() mutable { return random.Next(); };
 }
 
-// A page that changes 0.2 times a day, up to `spread` times more, and was crawled within the last
-// day.
+// Returns a page that changes 0.2 times a day, or up to `spread` times as often, and that was
+// crawled within the last day.
 IndexEntry GreedyPage(Random& random, double spread, Instant now) {
   IndexEntry entry;
   entry.policy = *ParsePolicy("greedy");
@@ -63,7 +64,7 @@ TEST_P(PriceIndexTest, PicksWhatAFullScanPicks) {
   }
 }
 
-// Hosts join and leave groups; groups and hosts are blocked and free again.
+// Hosts join and leave groups. Groups and hosts are blocked and become free again.
 TEST_P(PriceIndexTest, PicksWhatAFullScanPicksOfGroups) {
   for (const uint64_t seed : {1, 2, 3, 4}) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
@@ -77,7 +78,7 @@ TEST_P(PriceIndexTest, PicksWhatAFullScanPicksOfGroups) {
   }
 }
 
-// A million operations over all policies. The scan checks one pick in twenty.
+// A million operations under all policies. The scan checks one pick in twenty.
 TEST_P(PriceIndexTest, SurvivesUpheavals) {
   IndexTwins twins(*ParsePolicy(GetParam()), {.pages = 1000, .hosts = 20, .compare_every = 20},
                    Seeded(11));
@@ -112,8 +113,8 @@ TEST(PriceIndex, SurvivesSwitchesOfThePolicy) {
 INSTANTIATE_TEST_SUITE_P(Policies, PriceIndexTest, ::testing::ValuesIn(kPolicies),
                          [](const auto& each) { return std::string(each.param); });
 
-// The band splits by the pace of the picks. Bursts and pauses with few pages, and replacing all of
-// many pages at once, meet its periods half prepared.
+// The band is split according to the rate of the picks. Bursts and pauses with few pages, and the
+// replacement of all of many pages at once, happen while the next period is half prepared.
 TEST(PriceIndex, BearsAnUnevenPace) {
   for (uint64_t seed = 0; seed < 160; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
@@ -197,7 +198,7 @@ TEST(PriceIndex, PagesThatAreReplacedLeaveFewEntriesBehind) {
   EXPECT_LT(most, kPages + kPages / 4);
 }
 
-// Both with few pages and with more than the index remembers by name.
+// Tests few pages, and more pages than the index remembers by name.
 TEST(PriceIndex, FilesAtTheFirstPickWhatWasPutAnywhere) {
   const Instant now = Instant::FromUnixSeconds(1'700'000'000);
   const auto page_of = [](uint32_t i) { return PageId(999'983 - 150 * i); };
@@ -316,7 +317,7 @@ TEST(PriceIndex, EqualPagesTakeTurns) {
   EXPECT_FALSE(index.Best(now));
 }
 
-// Pages of an import: crawled on one day, with the rates of unknown pages.
+// Pages of an import: all were crawled on one day, and have the rates of unknown pages.
 TEST(PriceIndex, ThousandsOfEqualPagesTakeTurnsAmongOthers) {
   constexpr uint32_t kEqual = 3'000;
   constexpr uint32_t kPages = 10'000;
@@ -351,7 +352,7 @@ TEST(PriceIndex, ThousandsOfEqualPagesTakeTurnsAmongOthers) {
   EXPECT_GT(equal, 200U);
 }
 
-// A client may set new times for its pages again and again.
+// A client can set new times for its pages again and again.
 TEST(PriceIndexAlarms, AreNoMoreThanThePagesThatWait) {
   Random random(5);
   Instant now = Instant::FromMicros(1'000'000'000);
@@ -360,7 +361,7 @@ TEST(PriceIndexAlarms, AreNoMoreThanThePagesThatWait) {
   IndexEntry entry = GreedyPage(random, 1, now);
   for (uint32_t i = 0; i < 400'000; ++i) {
     const Instant first = now + Duration::Hours(1) - Duration::Micros(i);
-    // Some times repeat, also after others, and some are none.
+    // Some times repeat, even with other times in between, and some pages have no time.
     entry.eligible_from = i % 7 == 0 ? Instant() : i % 3 == 0 ? now + Duration::Hours(2) : first;
     entry.forced_at = i % 5 == 0 ? first + Duration::Hours(1) : Instant::Infinite();
     index.Put(PageId(i % kPages), entry);
@@ -369,7 +370,7 @@ TEST(PriceIndexAlarms, AreNoMoreThanThePagesThatWait) {
   }
 }
 
-// A client may have any number of pages that become eligible at one instant.
+// A client can have any number of pages that become eligible at the same instant.
 TEST(PriceIndexAlarms, OfOneInstantRingInParts) {
   Random random(6);
   const Instant now = Instant::FromMicros(1'000'000'000);
@@ -391,7 +392,7 @@ TEST(PriceIndexAlarms, OfOneInstantRingInParts) {
   EXPECT_EQ(index.Best(then)->page, PageId(kPages - 1));
 }
 
-// A site with many pages of equal or almost equal value; one page is taken each second.
+// A site with many pages of equal or almost equal value. One page is taken each second.
 class OneHostTest : public ::testing::TestWithParam<double> {
  protected:
   static constexpr uint32_t kPages = 10'000;
@@ -437,8 +438,8 @@ TEST_P(OneHostTest, APickLooksAtFewOfItsPages) {
 
 INSTANTIATE_TEST_SUITE_P(Spreads, OneHostTest, ::testing::Values(0.0, 0.005, 1.0));
 
-// All pages of a site were crawled on one day, and are filed as the server starts. A pick looked
-// for the next best among all of them once for each of them, while the site was not free.
+// All pages of a site were crawled on one day, and are filed when the server starts. Previously,
+// while the site was not free, a pick examined all of the pages once for each of them.
 TEST(PriceIndex, PagesOfATakenHostAreLeftOutAtOnce) {
   constexpr uint32_t kPages = 400'000;
   constexpr Instant kStart = Instant::FromMicros(10'000'000'000'000);
@@ -463,8 +464,8 @@ TEST(PriceIndex, PagesOfATakenHostAreLeftOutAtOnce) {
   }
 }
 
-// Pages that share the line of a page whose host is taken may be on free hosts. They were left out
-// with it, and a pick found nothing.
+// Pages that share a line with a page whose host is taken can be on free hosts. Previously, they
+// were left out together with that page, and a pick found nothing.
 TEST(PriceIndex, EqualPagesOfTakenHostsHideNoneOfFreeHosts) {
   constexpr uint32_t kOfOneHost = 1000;
   constexpr uint32_t kOfOthers = 250;

@@ -1,4 +1,4 @@
-// Queues of waiting pages, compared with lists.
+// Tests queues of waiting pages by comparison with lists.
 #include "core/index/waiting_queues.h"
 
 #include <cstdint>
@@ -16,12 +16,12 @@ namespace {
 class QueuesAndLists {
  public:
   using Member = std::pair<int64_t, uint32_t>;  // turn and page
-  // Adds a page in the way of the index; returns whether a queue took it.
+  // Adds a page in the same way as the index. Returns true if a queue took it.
   bool Add(double bound, int64_t turn, uint32_t page) {
     const WaitingQueues::Fit fit = queues_.FitFor(bound, turn, PageId(page));
     uint32_t queue = fit.queue;
     const auto alone = alone_.find(fit.alone.value());
-    // The noted page may have left, and waits with another bound now.
+    // The noted page might no longer wait, or wait with another bound.
     if (fit.pair && alone != alone_.end() && alone->second.first == bound &&
         alone->second.second < Member(turn, page)) {
       queue = queues_.Make(bound, fit.alone);

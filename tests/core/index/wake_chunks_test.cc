@@ -1,4 +1,4 @@
-// Buckets, compared with lists of their entries.
+// Tests buckets by comparison with lists of their entries.
 #include "core/index/wake_chunks.h"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ TEST(WakeChunksTest, SpreadingLosesNothingAndKeepsWhatIsThere) {
   std::array<Expected, WakeEntry::kSteps> expected;
   uint32_t next = 0;
   for (int round = 0; round < 300; ++round) {
-    // Between none and some dozen chunks, mostly with few steps.
+    // There are from none to several dozen chunks, mostly with few steps.
     const uint64_t entries = random.Below(3) == 0 ? 0 : random.Below(700);
     const uint64_t steps = 1 + random.Below(WakeEntry::kSteps);
     for (uint64_t i = 0; i < entries; ++i) {

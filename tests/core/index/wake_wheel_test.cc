@@ -1,4 +1,4 @@
-// A wheel, compared with a list of filed pages: no page comes late, and none is lost.
+// Tests a wheel by comparison with a list of filed pages: no page wakes late, and none is lost.
 #include "core/index/wake_wheel.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 constexpr double kSlowLow = 1;
 constexpr double kSlowHigh = 4;
 
-// Opens buckets as soon as possible, or with `late` only when it must.
+// Opens buckets as soon as possible. With `late`, opens them only when it must.
 class WheelModel {
  public:
   WheelModel(uint64_t seed, bool late)

@@ -1,4 +1,4 @@
-// Several wheels together, at instants near the edges of their buckets.
+// Tests several wheels together, at instants near the edges of their buckets.
 #include "core/index/wake_wheels.h"
 
 #include <algorithm>

@@ -10,7 +10,7 @@ namespace {
 
 Instant Micros(int64_t us) { return Instant::FromMicros(us); }
 
-// The largest number of `times` (rising) in any window (t - per, t].
+// Returns the largest number of `times` (rising) in any window (t - per, t].
 size_t MostWithin(const std::vector<int64_t>& times, int64_t per) {
   size_t most = 0;
   size_t first = 0;
@@ -35,7 +35,7 @@ TEST(CrawlCap, WhatCameToNothingDoesNotCount) {
   EXPECT_TRUE(recent.empty());
 }
 
-// Crawls at the earliest allowed time, in bursts and after pauses.
+// Crawls are made at the earliest allowed time, in bursts and after pauses.
 TEST(CrawlCap, NoWindowHasMoreThanTheCap) {
   std::mt19937_64 random(7);
   for (int run = 0; run < 300; ++run) {
@@ -83,8 +83,8 @@ TEST(CrawlCap, WhatIsAboutToBeAssignedCounts) {
   EXPECT_TRUE(CapAllows({}, recent, 1000, Micros(5)).is_none()) << "no cap";
 }
 
-// A crawl reported late counts at the time of the last one before it: the wait is too long, never
-// too short.
+// A crawl that is reported late counts at the time of the last crawl before it. So the wait can be
+// too long, but never too short.
 TEST(CrawlCap, TimesThatStepBackCountAsTheLast) {
   const CrawlCap cap = {.count = 2, .per = Duration::Seconds(10)};
   RecentCrawls recent;

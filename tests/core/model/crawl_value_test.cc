@@ -1,5 +1,5 @@
-// Every index policy against the 290 vectors of tests/vectors/value_vectors.json, against
-// quadrature and simulation of the threshold policy, and over ranges for order and continuity.
+// Tests every index policy: against the 290 vectors of tests/vectors/value_vectors.json, against
+// quadrature and simulation of the threshold policy, and over wide ranges for order and continuity.
 #include "core/model/crawl_value.h"
 
 #include <algorithm>
@@ -28,7 +28,8 @@ const json& Cases() {
   return kCases;
 }
 
-// The staleness s of a page from time and signals, added up as by the scheduler.
+// Returns the staleness s of a page from time and signals, added up in the same way as in the
+// scheduler.
 double Staleness(const PageRates& rates, double elapsed, double signals) {
   const double jumps = signals == 0 ? 0 : signals * rates.signal_weight;
   return rates.unsignalled_rate * elapsed + jumps;
@@ -66,8 +67,8 @@ TEST(ValueVectors, IntervalFreshTimeAndCrawlRateAreThoseOfTheReference) {
     if (c["psi"].is_null() || c["iota"].is_null()) continue;
     const PageRates rates = RatesFromPaper(Paper(c));
     const double s = Staleness(rates, c["tau"], c["n"]);
-    // If alpha tau vanishes in the rounding of s, then s does not determine psi, which has steps in
-    // s there. The value is determined, and is compared above.
+    // If alpha tau is lost in the rounding of s, then s does not determine psi, which has steps in
+    // s there. It does determine the value, which is compared above.
     const double elapsed = c["tau"];
     if (rates.unsignalled_rate * elapsed <= 1e-3 * s) continue;
     const std::string what = "case " + c["id"].dump();
@@ -122,7 +123,7 @@ TEST(CrawlValue, BadRatesAreNamed) {
   }
 }
 
-// Random pages over twelve decades of rates, including every kind of limit.
+// Returns random pages over twelve decades of rates, including every kind of limit.
 PaperRates RandomPaper(std::mt19937_64& random) {
   std::uniform_real_distribution<double> uniform(0, 1);
   const auto log_uniform = [&](double low, double high) {
@@ -210,7 +211,7 @@ TEST(CrawlValue, SlopeIsTheDerivative) {
           PolicyKind::kNewContent}) {
       const ValueParameters page = MakeValueParameters({kind, 2}, 1, rates);
       const double s = 0.1 + 3 * uniform(random);
-      // The derivative of the interval has kinks at multiples of kappa, which this avoids.
+      // The derivative of the interval has kinks at multiples of kappa, so the test avoids those.
       if (std::abs(std::remainder(s, page.weight)) < 0.01) continue;
       const double h = 1e-4;
       const double difference =
@@ -221,7 +222,8 @@ TEST(CrawlValue, SlopeIsTheDerivative) {
   }
 }
 
-// Integral of f over [low, high] by composite Gauss-Legendre quadrature with five nodes.
+// Returns the integral of f over [low, high] by composite Gauss-Legendre quadrature with five
+// nodes.
 template <typename F>
 double Integrate(F f, double low, double high, int pieces) {
   const double nodes[] = {0, 0.5384693101056831, 0.9061798459386640};

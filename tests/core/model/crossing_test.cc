@@ -1,4 +1,4 @@
-// The inverse of the value: round trips over the whole domain, and results at its ends.
+// Tests the inverse of the value: round trips over the whole domain, and results at its ends.
 #include "core/model/crossing.h"
 
 #include <cmath>
@@ -51,7 +51,7 @@ TEST(Crossing, RoundTripsOverTheWholeDomain) {
   }
 }
 
-// Rates over more than thirty decades, including zero and infinite ones.
+// Returns a page with rates over more than thirty decades, including zero and infinite ones.
 ValueParameters ExtremePage(std::mt19937_64& random) {
   std::uniform_real_distribution<double> uniform(0, 1);
   const auto log_uniform = [&](double low, double high) {
@@ -74,8 +74,8 @@ ValueParameters ExtremePage(std::mt19937_64& random) {
   return MakeValueParameters(policy, log_uniform(-3, 3), rates);
 }
 
-// A price near 0, near the ceiling, of a likely s, of a few signals, or exactly the value of one
-// signal.
+// Returns a price near 0, near the ceiling, of a likely s, of a few signals, or exactly the value
+// of one signal.
 double ExtremePrice(const ValueParameters& page, std::mt19937_64& random) {
   std::uniform_real_distribution<double> uniform(0, 1);
   const auto log_uniform = [&](double low, double high) {
@@ -95,7 +95,7 @@ double ExtremePrice(const ValueParameters& page, std::mt19937_64& random) {
   }
 }
 
-// The inverse by bisection, which uses only the order of the values.
+// Inverts by bisection, which uses only the order of the values.
 double Bisect(const ValueParameters& page, double price) {
   double low = 1e-200;
   double high = kSaturatedStaleness;
@@ -109,8 +109,8 @@ double Bisect(const ValueParameters& page, double price) {
   }
 }
 
-// The tolerance beyond 1e-11: errors of the value within its bounds, and the rounding of the
-// ceiling, move the crossing this far.
+// The tolerance is larger than 1e-11, because errors of the value within its bounds, and the
+// rounding of the ceiling, move the crossing this far.
 TEST(Crossing, AgreesWithBisectionForExtremeRatesAndPrices) {
   std::mt19937_64 random(7);
   int compared = 0;

@@ -1,5 +1,5 @@
-// The series and the corrected logarithm, compared with the long double functions of the standard
-// library.
+// Tests the series and the corrected logarithm by comparison with the long double functions of the
+// standard library.
 #include "core/model/exponential.h"
 
 #include <cmath>

@@ -1,4 +1,5 @@
-// The incomplete gamma function, compared with tables of 20 digits and with its own recurrences.
+// Tests the incomplete gamma function by comparison with tables of 20 digits and with its own
+// recurrences.
 #include "core/model/gamma.h"
 
 #include <algorithm>

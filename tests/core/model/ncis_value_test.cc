@@ -1,5 +1,5 @@
-// The sums of the value under noisy signals: 60-digit references, the borders of the evaluations,
-// and the bounds behind the closed form.
+// Tests the sums of the value under noisy signals: against 60-digit references, at the borders
+// between evaluations, and the bounds behind the closed form.
 #include "core/model/ncis_value.h"
 
 #include <cmath>
@@ -55,8 +55,8 @@ TEST(NcisValue, MatchesReferenceInEveryEvaluation) {
   }
 }
 
-// Decay of the root k of z + b (1 - e^-z) in the upper half plane, found by following z + ln(1 +
-// z/b) = 2 pi i k.
+// Returns the decay of the root k of z + b (1 - e^-z) in the upper half plane, found by following z
+// + ln(1 + z/b) = 2 pi i k.
 double PoleDecay(double b, int k) {
   const std::complex<double> turn(0, 2 * M_PI * k);
   std::complex<double> z = turn;
@@ -143,7 +143,7 @@ TEST(NcisValue, ThresholdsOfPagesWithoutSignalsAndOfThoseNeverCrawledAreExact) {
   EXPECT_EQ(never.interval, HUGE_VAL);
   EXPECT_EQ(never.crawl_rate, 0);
   EXPECT_DOUBLE_EQ(never.fresh_time, 1 / (2 + 1 - std::exp(-1.0)));
-  // Above s = 60 psi still grows, while w is at its limit.
+  // Above s = 60, psi still grows, but w has reached its limit.
   const ThresholdOutcome late = EvaluateThreshold(Rates(1, 1, 2), 300);
   EXPECT_NEAR(late.interval, 300.0 / 3 + 2.0 * 2 / (2 * 9), 1e-9);
 }

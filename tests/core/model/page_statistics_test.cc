@@ -38,7 +38,7 @@ TEST(CoarseExposure, IsWithinFourInAThousand) {
   EXPECT_TRUE(std::isfinite(CoarseExposure(std::numeric_limits<float>::max())));
 }
 
-// However long the window moves, each time is exact within a thousandth of its interval.
+// However often the window moves, each time is exact within a thousandth of its interval.
 TEST(Coarse, ErrorsDoNotAddUp) {
   Random random(3);
   PageStatistics statistics;

@@ -1,4 +1,4 @@
-// Counts of signals in bounded space distinguish sources.
+// Tests that counts of signals in bounded space distinguish sources.
 #include "core/model/signal.h"
 
 #include <map>
@@ -25,8 +25,8 @@ TEST(SignalCountsTest, CountsEachClassOfItsOwnWhileThereIsRoom) {
   EXPECT_EQ(counts.Total(), 4);
 }
 
-// A seventh class used to count as the sixth, whatever its source. Then its own source seemed never
-// to have signalled, and its repeated lastmod counted as news.
+// Regression: a seventh class counted as the sixth, whatever its source. Its source then seemed to
+// have never signalled, and a repeated lastmod counted as news.
 TEST(SignalCountsTest, TellsSixSourcesApartWhateverTheirBursts) {
   SignalCounts counts;
   std::map<int, int> expected;

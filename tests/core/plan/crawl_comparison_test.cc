@@ -77,7 +77,7 @@ TEST(ObservedCrawlRate, GoesByIntervalsAndByALongWait) {
   const double day = 1.0 / 86400;
   EXPECT_EQ(ObservedCrawlRate({}, Duration::Days(1)), 0);
   EXPECT_NEAR(ObservedCrawlRate(Intervals({2, 2, 2}), Duration::Days(1)), day / 2, 1e-12);
-  // A last interval longer than the others counts, too.
+  // If the last interval is longer than the others, it counts, too.
   EXPECT_NEAR(ObservedCrawlRate(Intervals({2, 2, 2}), Duration::Days(10)), day / 4, 1e-12);
   EXPECT_NEAR(ObservedCrawlRate(Intervals({3}), Duration()), day / 3, 1e-12);
 }

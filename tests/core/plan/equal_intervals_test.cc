@@ -8,7 +8,7 @@
 namespace freshet {
 namespace {
 
-// 1 - (1 + x) e^-x with 64 bits of mantissa; by its series where that is not enough.
+// Returns 1 - (1 + x) e^-x with 64 bits of mantissa. Uses a series if that is not exact enough.
 long double Reference(long double x) {
   if (x > 2) return 1 - (1 + x) * std::exp(-x);
   long double term = x * x / 2;
@@ -32,7 +32,7 @@ TEST(InverseCrawlGain, InvertsOverTheWholeRange) {
   EXPECT_EQ(InverseCrawlGain(0), 0);
   for (double y = 1e-300; y < 0.5; y *= 1.01) {
     const long double back = Reference(InverseCrawlGain(y));
-    // d ln x = d ln P / (x P'/P); the divisor lies between 1/2 and 1 here.
+    // d ln x = d ln P / (x P'/P). The divisor is between 1/2 and 1 here.
     EXPECT_NEAR(static_cast<double>(back / y), 1, 4e-15) << y;
   }
   for (double c = 0.5; c > 1e-15; c *= 0.99) {

@@ -8,7 +8,7 @@
 
 namespace freshet {
 
-// Owns the columns of a PlanPages.
+// The vectors behind a PlanPages.
 struct PlanColumns {
   std::vector<double> importance;
   std::vector<double> change_rate;

@@ -145,7 +145,7 @@ TEST(PlanQueue, ForcedPagesGoInTheOrderInWhichTheyAreForced) {
   }
 }
 
-// Makes the same schedule by a scan of all pages.
+// Makes the same schedule by scanning all pages.
 class PlainQueue {
  public:
   struct Page {
@@ -244,7 +244,8 @@ class PlainQueue {
   Instant front_;
 };
 
-// Applies the same random operations to both queues. Every pick and due time must agree.
+// Applies the same random operations to both queues, and expects that all picks and due times
+// agree.
 class Twins {
  public:
   Twins(uint64_t seed, uint32_t pages, uint32_t hosts)
@@ -347,8 +348,8 @@ TEST(PlanQueue, PicksWhatAScanOfAllPagesPicks) {
   }
 }
 
-// Ticks at the rate of the plan, with hosts that are busy for a while after each crawl. Returns the
-// most heap operations of a tick.
+// Makes ticks at the rate of the plan. Hosts are busy for a while after each crawl. Returns the
+// maximum number of heap entries that a tick visits.
 uint64_t MostOperationsOfATick(uint32_t pages, uint32_t hosts, int busy_ticks) {
   PlanQueue queue;
   Random random(5);
@@ -365,7 +366,7 @@ uint64_t MostOperationsOfATick(uint32_t pages, uint32_t hosts, int busy_ticks) {
       queue.Crawled(pick->page, Tick(j, 1));
       ++crawls;
     }
-    // Another host is blocked for good, and then free again.
+    // Another host is blocked, and later becomes free again.
     const HostId other(static_cast<uint32_t>(random.Below(hosts)));
     queue.SetHostFree(other, Instant::Infinite());
     queue.SetHostFree(other, Tick(j, 1));

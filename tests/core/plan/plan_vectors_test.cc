@@ -1,5 +1,5 @@
-// Every plan, compared with independent reference values: LambdaCrawl and its relatives on three
-// data sets (tests/vectors/lambdacrawl.json) and Frontera's objective
+// Tests every plan by comparison with independent reference values: LambdaCrawl and its relatives
+// on three data sets (tests/vectors/lambdacrawl.json), and Frontera's objective
 // (tests/vectors/frontera.json).
 #include <cmath>
 #include <fstream>
@@ -40,7 +40,8 @@ PlanColumns LoadPages(const std::string& file, bool only_complete) {
 
 double Number(const json& value) { return value.is_string() ? HUGE_VAL : value.get<double>(); }
 
-// Relative tolerance 1e-8 for costs and prices, 1e-9 for the used rate, as the vectors state.
+// The relative tolerance is 1e-8 for costs and prices, and 1e-9 for the used rate, as the vectors
+// state.
 void Check(const std::string& name, const PlanPages& pages, const StatusOr<RatePlan>& plan,
            double crawl_rate, CrawlTimes times, const json& expected) {
   ASSERT_TRUE(plan.ok()) << plan.status();

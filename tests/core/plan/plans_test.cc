@@ -1,5 +1,5 @@
-// Properties of every plan: no exchange improves an optimal one, degenerate input has a defined
-// result, and the executor does not matter.
+// Tests properties of every plan: no exchange of crawls improves an optimal plan, degenerate input
+// has a defined result, and the executor has no effect.
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -18,8 +18,8 @@
 namespace freshet {
 namespace {
 
-// Pages over several decades. Every fifth has complete signals; some have no importance or no
-// changes.
+// Returns pages over several decades. Every fifth has complete signals. Some have no importance or
+// no changes.
 PlanColumns RandomPages(size_t size, uint64_t seed) {
   std::mt19937_64 random(seed);
   std::normal_distribution<double> normal;
@@ -32,14 +32,14 @@ PlanColumns RandomPages(size_t size, uint64_t seed) {
   return columns;
 }
 
-// Crawls of page i per unit of time.
+// Returns the crawls of page i per unit of time.
 double Crawls(const PlanPages& pages, const RatePlan& plan, size_t i) {
   const double signalled =
       plan.probability.empty() ? 0 : plan.probability[i] * pages.change_rate[i];
   return plan.rate[i] + signalled;
 }
 
-// The penalty of a page with `crawls` under the method's objective; lower is better.
+// Returns the penalty of a page with `crawls` under the method's objective. Lower is better.
 double Penalty(PlanMethod method, const PlanPages& pages, size_t i, double crawls) {
   const double mu = pages.importance[i];
   const double delta = pages.change_rate[i];
@@ -116,7 +116,7 @@ TEST(Plans, SolvesCrawlRatesOverTwentyDecades) {
   }
 }
 
-// Few pages, so that often a whole group has no importance or never changes.
+// There are few pages, so that often all pages of a group have no importance or never change.
 TEST(Plans, NeverUseMoreThanTheirRate) {
   std::mt19937_64 random(8);
   std::uniform_real_distribution<double> decades(-1, 1);
@@ -349,7 +349,8 @@ TEST(Plans, ApproximateSplitIsTheBestOne) {
   double polled = 0;
   for (const double rate : plan->rate) polled += rate;
   for (const double factor : {0.9, 0.999, 1.001, 1.1}) {
-    // Another split: rates of polled pages are scaled, signalled pages solved again.
+    // The rate is split differently: rates of polled pages are scaled, and those of signalled pages
+    // are computed again.
     PlanColumns signalled = columns;
     for (size_t i = 0; i < 300; ++i) {
       if (columns.complete[i] == 0) signalled.importance[i] = 0;

@@ -68,7 +68,7 @@ TEST(AgeBinWheel, APageHasOneEdge) {
   EXPECT_THAT(Due(wheel, kStart + Duration::Days(3)), ElementsAre(PageId(3)));
 }
 
-// An edge may be years away, and a standby takes no due edges.
+// An edge can be years away, and a standby does not handle due edges.
 TEST(AgeBinWheel, EdgesThatMovedPileUpNowhere) {
   AgeBinWheel wheel(Duration::Days(1));
   for (uint32_t page = 0; page < 1000; ++page) wheel.Set(PageId(page), kStart);

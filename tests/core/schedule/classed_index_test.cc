@@ -1,4 +1,5 @@
-// Compares with one brute-force index over all pages, asked for the best page of some classes.
+// Tests the index by comparison with one brute-force index over all pages, which is searched for
+// the best page of some classes.
 #include "core/schedule/classed_index.h"
 
 #include <map>

@@ -1,4 +1,4 @@
-// A start with a clock that is behind the stored times.
+// Tests a start with a clock that is behind the stored times.
 #include "core/schedule/clock_ahead.h"
 
 #include <memory>
@@ -61,7 +61,7 @@ TEST(ClockAhead, LeasesAndHostsAreAsLongOutAsTheyWere) {
   EXPECT_EQ(lease.signals[0].time, At(10));
   EXPECT_EQ(lease.signals[1].time, At(5));
 
-  // A lease may be handed out a moment before the start, at an earlier tick than planned.
+  // A lease can be handed out a moment before the start, at an earlier tick than planned.
   LeaseRecord handed_out;
   handed_out.assigned = At(11);
   handed_out.deadline = At(71);
@@ -84,8 +84,8 @@ TEST(ClockAhead, LeasesAndHostsAreAsLongOutAsTheyWere) {
   EXPECT_EQ(blocked.blocked_until, At(9000)) << "somebody may have meant it so";
 }
 
-// Pages were crawled, failed, returned and signalled an hour ahead; then the shard is loaded with
-// the right time.
+// Pages were crawled, failed, returned and signalled an hour ahead of the right time. Then the
+// shard is loaded with the right time.
 class ClockAheadTest : public ShardCycleTest {
  protected:
   // Loads a new shard from the stored records, at `now`.

@@ -1,5 +1,5 @@
-// Fingerprints find pages but decide nothing. A shard in which nearly all pages share fingerprints
-// behaves exactly like one without shared ones, in one batch or in several.
+// Tests that fingerprints only help to find pages. A shard in which nearly all pages share
+// fingerprints behaves exactly like one without shared fingerprints, in one batch or in several.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -152,7 +152,7 @@ class Twins {
     }
     const BelievedFreshness a = wide_.state().pages().Believed(now);
     const BelievedFreshness b = narrow_.state().pages().Believed(now);
-    // The sums are added up in another order.
+    // The sums are added up in a different order.
     ASSERT_NEAR(a.importance, b.importance, 1e-9);
     ASSERT_NEAR(a.fresh_importance, b.fresh_importance, 1e-9);
     ASSERT_EQ(wide_.state().counters().pages, narrow_.state().counters().pages);
@@ -239,7 +239,7 @@ TEST_P(Collisions, EqualFingerprintsChangeNoAnswer) {
 
 INSTANTIATE_TEST_SUITE_P(Bits, Collisions, testing::Values(0, 1, 3, 5));
 
-// This pair made a store unusable. It comes in one batch, and in two.
+// Regression: this pair made a store unusable. The test sends it in one batch, and in two.
 TEST(Collision, TwoPagesOfOneFingerprintAreBothKept) {
   const std::vector<Event> both = {
       UpsertPage{.key = {"DEFAULT", "https://a.test/x"}, .host = "a.test"},

@@ -12,7 +12,7 @@ TEST(CrawlTable, CountsPagesAndHostsOfEachCrawlId) {
   const CrawlIndex second = *crawls.Intern("second");
   EXPECT_NE(first, second);
   EXPECT_EQ(*crawls.Intern("first"), first);
-  // Host 1 has pages of both crawl ids, host 2 only of the first.
+  // Host 1 has pages of both crawl ids. Host 2 has only pages of the first.
   crawls.Add(PageId(0), HostId(1), first, 1, false);
   crawls.Add(PageId(1), HostId(1), second, 2, false);
   crawls.Add(PageId(2), HostId(1), second, 3, false);

@@ -1,4 +1,4 @@
-// Explanations of pages: the sentence agrees with the verdict, and pages that are said to be due
+// Tests explanations of pages: the sentence agrees with the verdict, and pages that are called due
 // are picked.
 #include <cmath>
 #include <string>
@@ -65,7 +65,7 @@ TEST_F(ExplanationTest, TheWaitThatEndsLastIsSaid) {
   EXPECT_EQ(explain("b", 2).verdict, Verdict::kHostBusy);
   EXPECT_THAT(explain("b", 2).why, HasSubstr("3.000 s to go"));
   EXPECT_THAT(explain("b", 2).why, Not(HasSubstr("besides")));
-  // Nobody knows how long the other page stays leased, so both waits are named.
+  // It is unknown how long the other page stays leased, so both waits are named.
   ASSERT_TRUE(shard.Next(At(5), kLease, "w"));
   EXPECT_EQ(explain("a", 6).verdict, Verdict::kHostBusy);
   EXPECT_THAT(explain("a", 6).why,
@@ -111,7 +111,7 @@ TEST_F(ExplanationTest, ASignalLowersNoPageThatWasNeverCrawled) {
       const double before = value("signalled", at);
       ASSERT_EQ(shard.Apply(Signal("signalled"), At(at)).disposition, Disposition::kApplied);
       EXPECT_GE(value("signalled", at), before * (1 - 1e-6));
-      // An epoch that learns from the signal does not lower the value either.
+      // An epoch that learns from the signal must not lower the value either.
       shard.RunEpoch(At(at + 60));
       // Filed pages may follow models that have moved by 2% since.
       EXPECT_GE(value("signalled", at + 60), value("quiet", at + 60) * 0.98);
@@ -122,7 +122,7 @@ TEST_F(ExplanationTest, ASignalLowersNoPageThatWasNeverCrawled) {
   }
 }
 
-// Holds at any price and staleness, even if they differ only by rounding.
+// The sentence agrees at any price and staleness, even if they differ only by rounding.
 TEST_F(ExplanationTest, TheSentenceAgreesWithTheNumbers) {
   for (int i = 0; i < 12; ++i) {
     UpsertPage event = Upsert("p" + std::to_string(i), 1 + i % 3);

@@ -1,4 +1,5 @@
-// Forced pages, which are picked whatever their value: their share of the ticks, and their order.
+// Tests forced pages, which are picked whatever their value: their share of the ticks, and their
+// order.
 #include "core/schedule/forced_pages.h"
 
 #include <cmath>
@@ -16,7 +17,7 @@
 namespace freshet {
 namespace {
 
-// The last two labels of a name.
+// Returns the last two labels of a name.
 std::string_view LastTwo(std::string_view host) {
   const size_t last = host.rfind('.');
   if (last == std::string_view::npos || last == 0) return host;
@@ -61,7 +62,7 @@ class ForcedPagesTest : public ShardCycleTest {
               Disposition::kApplied);
     return reply.assignment->host;
   }
-  // Counts the crawls of `ticks` ticks by domain.
+  // Returns the crawls of `ticks` ticks by domain.
   std::map<std::string, int> CrawlTicks(double from, int ticks, double per_second, double share) {
     ForcedShare forced(share);
     std::map<std::string, int> crawls;
@@ -78,7 +79,7 @@ class ForcedPagesTest : public ShardCycleTest {
   bool was_forced_ = false;
 };
 
-// A client with many forced pages of one domain used to take nine of ten ticks.
+// Previously, a client with many forced pages of one domain took nine of ten ticks.
 TEST_F(ForcedPagesTest, OfOneClientLeaveTheRestToWhatPagesAreWorth) {
   for (int i = 0; i < 300; ++i) Add(fmt::format("h{}.good.test", i), 1000, 0);
   for (int i = 0; i < 400; ++i) Add(fmt::format("h{}.evil.test", i), 1e-9, 1);
@@ -165,7 +166,7 @@ TEST_F(ForcedPagesTest, GoOutHoweverManyCrawlIdsThereAre) {
   EXPECT_EQ(CrawlTicks(100, kCrawlIds, 1000, 1).size(), kCrawlIds);
 }
 
-// Out of its turn a forced page competes like any other.
+// At a tick that is not for forced pages, a forced page competes like any other.
 TEST_F(ForcedPagesTest, CompeteByTheirWorthOutOfTurn) {
   Add("a.late.test", 1000, 10);
   Add("b.late.test", 1, 5);
@@ -190,7 +191,7 @@ TEST_F(ForcedPagesTest, SayWhenTheyAreOutOfTurn) {
   EXPECT_EQ(again->page, pick->page);
 }
 
-// A recheck does not bypass the turns.
+// Pages with a requested recheck wait for their turns, too.
 TEST_F(ForcedPagesTest, AreThoseThatSomebodyAskedForAsWell) {
   for (int i = 0; i < 50; ++i) Add(fmt::format("h{}.good.test", i), 1000, 0);
   for (int i = 0; i < 50; ++i) {
@@ -203,8 +204,8 @@ TEST_F(ForcedPagesTest, AreThoseThatSomebodyAskedForAsWell) {
   EXPECT_EQ(crawls.at("evil.test"), 10);
 }
 
-// Pages, politeness and crawl ids change in random order. No pick is ineligible, and every late
-// page is picked in the end.
+// Pages, politeness and crawl ids change in random order. No ineligible page is picked, and every
+// late page is eventually picked.
 TEST_F(ForcedPagesTest, AreNeverLostWhateverChanges) {
   Random random(4);
   constexpr int kHosts = 40;
@@ -252,7 +253,8 @@ TEST_F(ForcedPagesTest, AreNeverLostWhateverChanges) {
   for (uint64_t i = 0; i < kHosts; ++i) EXPECT_GT(last[host_of(i)], 190) << host_of(i);
 }
 
-// A lot has an index of 30 KB and clients can invent crawl ids, so the number of lots is capped.
+// The number of lots is limited, because a lot has an index of 30 KB and clients can invent crawl
+// ids.
 TEST(ForcedPages, ShareOutLotsAndGiveThemBack) {
   HostGate gate{PolitenessDefaults()};
   CrawlTable crawls;
@@ -277,7 +279,8 @@ TEST(ForcedPages, ShareOutLotsAndGiveThemBack) {
   EXPECT_EQ(forced.lots(), 1);
 }
 
-// The last page of a crawl id with a million hosts used to stop the shard for a second.
+// Previously, the removal of the last page of a crawl id with a million hosts stopped the shard for
+// a second.
 TEST(ForcedPages, ForgetTheHostsOfAnEmptyLotInManySteps) {
   HostGate gate{PolitenessDefaults()};
   ForcedPages forced(gate, nullptr);
@@ -293,7 +296,7 @@ TEST(ForcedPages, ForgetTheHostsOfAnEmptyLotInManySteps) {
   for (uint32_t i = 0; i < kPages; ++i) forced.Remove(PageId(i));
   EXPECT_EQ(forced.lots(), 0U);
   EXPECT_GT(forced.hosts(), kPages * 9 / 10);
-  // Hosts of the old lot are hosts of the new one too.
+  // Hosts of the old lot are in the new lot, too.
   const HostId host = put(0);
   EXPECT_EQ(forced.lots(), 1U);
   forced.SetHostFree(host, At(10));

@@ -1,5 +1,5 @@
-// Hosts come with their first page and are forgotten after their last one, unless they have
-// settings or still need a pause.
+// Tests that hosts are added with their first page and forgotten after their last one, unless they
+// have settings or still need a pause.
 #include <string>
 #include <vector>
 
@@ -45,7 +45,7 @@ TEST_F(ForgottenHostsTest, WithTheLastPage) {
   EXPECT_TRUE(absl::IsNotFound(shard_.state().hosts().Find("a.test", &in_flight).status()));
 }
 
-// After a long time the shard needs as much memory as at its fullest moment.
+// After a long time, the shard needs only as much memory as when it had the most hosts.
 TEST_F(ForgottenHostsTest, TenTimesTwentyThousandTakeTheRoomOfTwentyThousand) {
   constexpr int kHosts = 20'000;
   for (int turn = 0; turn < 10; ++turn) {
@@ -71,7 +71,7 @@ TEST_F(ForgottenHostsTest, NotBeforeTheirDelayIsOver) {
   Apply(ReturnLease{assignment->lease}, 1);
   Apply(From("a.test"), 2);
   EXPECT_EQ(HostsAt(10), 1u);
-  // The remaining delay also holds for a page that is added again.
+  // The remaining delay also applies to a page that is added again.
   Apply(On("a.test"), 10);
   EXPECT_FALSE(Next(10.5));
   Apply(From("a.test"), 10.6);
@@ -163,12 +163,12 @@ TEST_F(ForgottenHostsTest, ALaterHostTakesNothingOverFromTheOneBefore) {
   EXPECT_EQ(assignment->host, "b.test");
 }
 
-// --- Hosts at rest, known only for a pause
+// --- Hosts at rest: known only because of a pause
 
 constexpr int kMostAtRest = HostUse::kMostAtRest;
 
-// Adds pages of `count` hosts from `first` on, which ask for a pause each, and removes them. Later
-// hosts ask for longer pauses.
+// Adds pages of `count` hosts from `first` on, each of which asks for a pause, and removes them.
+// Later hosts ask for longer pauses.
 void ComeAndGo(MemoryShard& shard, int first, int count, double at) {
   std::vector<Event> add;
   std::vector<Event> report;
@@ -193,7 +193,7 @@ bool IsKnown(MemoryShard& shard, int host) {
   return shard.state().hosts().Find("h" + std::to_string(host) + ".test", &in_flight).ok();
 }
 
-// A client that adds and removes pages takes no host places from others.
+// A client that adds and removes pages does not use up places for hosts.
 TEST(HostsAtRest, TakeNoPlaceOfAHost) {
   ShardOptions options;
   options.host_quota = std::make_shared<Quota>(2);
@@ -201,14 +201,14 @@ TEST(HostsAtRest, TakeNoPlaceOfAHost) {
   for (int i = 0; i < 100; i += 2) ComeAndGo(shard, i, 2, i);
   EXPECT_EQ(options.host_quota->used(), 0U);
   EXPECT_EQ(shard.state().counters().hosts, 100U);
-  // A host that returns needs a free place. Its pause still holds.
+  // A host that returns needs a free place. Its pause still applies.
   EXPECT_EQ(shard.Apply(On("h1.test"), At(200)).disposition, Disposition::kCreated);
   EXPECT_FALSE(shard.Next(At(201), kLease, "w"));
   EXPECT_EQ(options.host_quota->used(), 1U);
   EXPECT_EQ(shard.Apply(On("a.test"), At(200)).disposition, Disposition::kCreated);
   EXPECT_TRUE(absl::IsResourceExhausted(shard.Apply(On("h2.test"), At(200)).status));
   EXPECT_EQ(options.host_quota->used(), 2U);
-  // Settings of an operator take a place.
+  // A host with settings of an operator takes a place.
   ASSERT_TRUE(shard.Apply(From("a.test"), At(201)).status.ok());
   EXPECT_EQ(options.host_quota->used(), 1U);
   SetHost set{.host = "h3.test"};
@@ -230,7 +230,7 @@ TEST(HostsAtRest, TakeNoPlaceAfterARestart) {
   EXPECT_TRUE(state.Step(On("d.test"), At(0), txn).status.ok());
 }
 
-// Another shard may ask for a place at any moment, so no host may count twice while it is
+// Another shard can ask for a place at any moment, so a host must not count twice while it is
 // installed.
 TEST(NewHosts, CountOnceWhileTheyAreInstalled) {
   ShardOptions options;

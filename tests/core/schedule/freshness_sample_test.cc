@@ -51,7 +51,7 @@ TEST(FreshnessSample, ErrsByAsMuchAsItSaysForMany) {
   EXPECT_NEAR(sum.importance / importance, 1, 0.05);
 }
 
-// Hashes never give equal fingerprints like these, but a manipulated store can.
+// Hashing does not produce equal fingerprints like these, but a manipulated store can have them.
 TEST(FreshnessSample, KeepsPagesOfOneFingerprintApart) {
   FreshnessSample sample;
   for (uint32_t i = 0; i < 20'000; ++i) sample.Put(PageId(i), 0, {.importance = 1, .since = kNow});

@@ -1,4 +1,5 @@
-// Pages that were missing or have moved: the server looks for them again after growing pauses.
+// Tests pages that were missing or have moved. The server looks for them again after growing
+// pauses.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -34,7 +35,7 @@ class GonePagesTest : public ShardCycleTest {
  protected:
   using ShardCycleTest::ShardCycleTest;
 
-  // Takes the next page at `at`, which must be `path`, and reports the outcome.
+  // Leases the next page at `at`, which must be `path`, and reports the outcome.
   void Crawl(const std::string& path, CrawlOutcome outcome, double at) {
     const auto assignment = Next(at);
     ASSERT_TRUE(assignment) << "at " << at;
@@ -63,14 +64,14 @@ TEST_F(GonePagesTest, OneMistakeCostsAPageAnHour) {
   EXPECT_EQ(counters().gone_pages, 0u);
 }
 
-// The worth of a look, in seconds of freshness times importance: that of a page with a change rate
-// of 0.004 per time gone, after this wait.
+// Returns the value of looking for a page after this wait if it has been missing for `gone`, in
+// seconds of freshness times importance. It is the value of a page with this change rate.
 double WorthOfALook(double importance, double gone, double wait) {
   const double rate = 0.004 / std::max(gone, 2 * wait);
   return importance / rate * (1 - (1 + rate * wait) * std::exp(-rate * wait));
 }
 
-// On a site where pages often die, looks for them must not take crawls from living pages.
+// On a site where pages often die, looking for dead pages must not take crawls from living pages.
 TEST_F(GonePagesTest, LooksCompeteWithCrawlsByWhatTheyAreWorth) {
   Apply(Upsert("a", 1), 0);
   Crawl("a", CrawlOutcome::kChanged, 1);
@@ -81,7 +82,7 @@ TEST_F(GonePagesTest, LooksCompeteWithCrawlsByWhatTheyAreWorth) {
     const double at = LookedForAt("a");
     const std::string dear = fmt::format("dear{}", times);
     const std::string cheap = fmt::format("cheap{}", times);
-    // First crawls worth about 40 s and 0.04 s.
+    // The values of these first crawls are about 40 s and 0.04 s.
     Apply(Upsert(dear, 1e-6), at);
     Apply(Upsert(cheap, 1e-9), at);
     Crawl(dear, CrawlOutcome::kChanged, at);
@@ -223,7 +224,7 @@ TEST_F(GonePagesTest, ASignalThatIsNewerThanTheFetchBringsItBack) {
     ASSERT_TRUE(Apply(Result(*look, outcome, At(t + 5)), t + 11).status.ok());
     EXPECT_FALSE(Page(path).state.gone);
     EXPECT_EQ(Page(path).state.times_gone, 1);
-    // A signal from before the fetch adds nothing.
+    // A signal that is older than the fetch has no effect.
     const auto again = Next(t + 12);
     ASSERT_TRUE(again);
     Apply(Signal(path), t + 13);
@@ -334,7 +335,7 @@ TEST(GonePagesOfReleasesBefore, AreLookedForFromTheFirstEpochOn) {
   EXPECT_TRUE(state.Peek(std::max(planned, At(3600))));
 }
 
-// The stored state of a gone page suffices to look for it after a restart.
+// The stored state of a gone page is enough to look for it after a restart.
 TEST(GonePagesAfterARestart, AreLookedForInTheirTimeAndBroughtBackBySignals) {
   for (const bool signalled : {false, true}) {
     MemoryShard before{ShardOptions()};
@@ -389,7 +390,7 @@ TEST_F(RetiredPagesTest, APageThatIsGoneIsLookedForAllTheSame) {
 
 class GonePagesOfAPlan : public testing::Test {
  protected:
-  // The first crawl of page "a", at 1, ends in `outcome`.
+  // Makes the first crawl of page "a" at 1, with this outcome.
   void Begin(CrawlOutcome outcome) {
     shard.set_crawl_rate(Rate::PerSecond(0.1));
     shard.Apply(Upsert("a"), At(0));

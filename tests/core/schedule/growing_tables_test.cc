@@ -1,5 +1,5 @@
-// Tables of a shard that clients can make large. If such a table moved all its entries when it
-// grows, its shard would stop for a second.
+// Tests tables of a shard that clients can make large. If such a table moved all its entries when
+// it grows, the shard would stop for a second.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -33,7 +33,7 @@ namespace freshet {
 namespace {
 
 constexpr uint32_t kEntries = 100'000;
-// Bytes: more than a part of a table, an eighth of a whole table.
+// In bytes. More than one part of a table needs, and an eighth of a whole table.
 constexpr size_t kPart = kEntries;
 
 TEST(GrowingTables, OfPagesOfCrawlIdsMoveFewEntriesAtATime) {
@@ -69,7 +69,7 @@ TEST(GrowingTables, OfLeasesMoveFewEntriesAtATime) {
   EXPECT_LT(largest_block, kPart);
 }
 
-// Earlier, a single report of another shard looked at all groups from its earlier reports.
+// Previously, a single report of another shard examined all groups in its earlier reports.
 TEST(GrowingTables, OfGroupsElsewhereForgetFewAtATime) {
   HostGroups groups;
   largest_block = 0;

@@ -15,7 +15,7 @@ namespace {
 constexpr HostBackoff kBackoff = {
     .first = Duration::Seconds(30), .longest = Duration::Hours(1), .quiet = Duration::Seconds(600)};
 
-// Records a throttled answer at `now` to a fetch of the same moment.
+// Records at `now` that a fetch at the same time was throttled.
 void Throttle(HostRecord* host, Instant now, Duration asked = {}) {
   NoteThrottled(kBackoff, now, asked, now, host);
 }

@@ -25,7 +25,7 @@ TEST(HostGate, DelayCountsFromTheAssignment) {
   EXPECT_EQ(gate.FreeAt(host), At(12));
 }
 
-// With several shards most picks are put back, without a fetch of the host.
+// With several shards, most picks are put back, and their hosts are not fetched.
 TEST(HostGate, APickThatIsPutBackDelaysNobody) {
   HostGate gate({.min_delay = Duration::Seconds(2), .max_in_flight = 3});
   const HostId host = gate.Put({.host = "a.example", .last_assignment = At(5)});
@@ -120,7 +120,7 @@ LeaseId NextId(Leases& leases, Slot slot) {
   return id;
 }
 
-// Moving all hosts stopped a shard with millions of them for a second.
+// Previously, moving all hosts stopped a shard with millions of them for a second.
 TEST(HostGate, AHostThatComesMovesNoOthers) {
   HostGate gate(PolitenessDefaults{});
   const HostRecord* const first = &gate.host(gate.Intern("0.test")).record;
@@ -189,7 +189,7 @@ TEST(Leases, RememberThoseThatAreOverInTheOrderInWhichTheyEnded) {
   EXPECT_NE(leases.FindPast(ids[0]), nullptr);
   EXPECT_EQ(leases.Remembered(1), ids[2]);
 
-  // At a start the leases come slot by slot.
+  // At a start, leases are loaded slot by slot.
   Leases loaded(2);
   for (const LeaseId id : {ids[2], ids[0], ids[1]}) {
     loaded.Remember({.id = id, .page = PageNumber(1), .over = true, .reported = id == ids[0]});

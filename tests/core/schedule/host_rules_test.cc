@@ -131,7 +131,8 @@ std::string_view LastLabels(std::string_view host) {
   return dot == std::string_view::npos ? host : host.substr(dot + 1);
 }
 
-// Names below an own domain cost nothing: each could have as many pages in flight as a host may.
+// A domain owner can make names below the domain at no cost, and each could have as many pages in
+// flight as a host may.
 TEST(HostRules, HostsOfOneDomainMayShareALimit) {
   HostGate gate({.max_in_flight = 1},
                 Made(Rules(), {.by_domain = {.max_in_flight = 2}, .domain_of = &LastLabels}));
@@ -152,7 +153,7 @@ TEST(HostRules, HostsOfOneDomainMayShareALimit) {
   EXPECT_LE(group_free_at(gate.Intern("a.good.test")), now);
 }
 
-// Hosts that move between groups leave nothing behind.
+// Hosts that move between groups leave no unused groups behind.
 TEST(HostRules, SharedGroupsThatAreOverAreDropped) {
   SharedGroups groups;
   for (int i = 1; i <= 5000; ++i) (void)groups.Of("address " + std::to_string(i), kPair);

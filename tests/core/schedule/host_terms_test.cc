@@ -1,5 +1,5 @@
-// Caps and hours of hosts, crawl delays and addresses that workers report, and pages forbidden by
-// robots.txt. Random runs are compared with lists of assignments.
+// Tests caps and hours of hosts, crawl delays and addresses that workers report, and pages that
+// robots.txt forbids. Random runs are compared with lists of assignments.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -27,7 +27,7 @@ constexpr Duration kTermLease = Duration::Seconds(600);
 constexpr double kMidnight = 6400;
 static_assert((kStart.micros() / 1'000'000 + static_cast<int64_t>(kMidnight)) % 86400 == 0);
 
-// The largest number of `times` (rising) in any window (t - per, t].
+// Returns the largest number of `times` (rising) in any window (t - per, t].
 size_t MostInWindow(const std::vector<Instant>& times, Duration per) {
   size_t most = 0;
   size_t first = 0;
@@ -42,7 +42,7 @@ std::shared_ptr<const HostRules> RulesOf(std::vector<HostRule> rules, GroupTerms
   return *HostRules::Make(std::move(rules), {.by_address = by_address});
 }
 
-// Picks are put back or become leases, and kills leave only what was committed.
+// Picks are put back or become leases. After a kill, only what was committed remains.
 TEST(HostTerms, ACapHoldsInEveryWindowWhateverHappens) {
   std::mt19937_64 random(11);
   for (int run = 0; run < 60; ++run) {
@@ -135,8 +135,8 @@ TEST_F(HostTermsTest, ARuleIsToldOfAHostWithoutPages) {
   EXPECT_EQ(Host("www.slow.test").terms, status.terms);
 }
 
-// The whole cycle: workers report, return or say nothing, hosts have a cap or none, and hours end
-// while pages are ready.
+// Tests the whole cycle: workers report, return pages or never answer, hosts have a cap or none,
+// and hours end while pages are ready.
 TEST_F(HostTermsTest, NoHostGetsMoreThanItsCapNorOutsideItsHours) {
   const CrawlCap cap = {.count = 5, .per = Duration::Hours(1)};
   const DayHours hours = *ParseDayHours("02:00-02:30");
@@ -184,7 +184,7 @@ TEST_F(HostTermsTest, NoHostGetsMoreThanItsCapNorOutsideItsHours) {
   EXPECT_GT(assigned["free.test"].size(), 5000U);
 }
 
-// A cap bounds assignments, not pages in flight, so leased pages may stay open.
+// A cap limits assignments, not pages in flight, so leased pages may stay open.
 TEST_F(HostTermsTest, ACapIsUsedUpWhileAllIsStillOut) {
   ShardOptions options;
   options.politeness.max_crawls = {.count = 3, .per = Duration::Seconds(100)};
@@ -197,7 +197,7 @@ TEST_F(HostTermsTest, ACapIsUsedUpWhileAllIsStillOut) {
   }
 }
 
-// If the hours of very many hosts end together, the shard handles them in parts, and no host opens.
+// If the hours of very many hosts end together, the shard closes them in parts, and none opens.
 TEST_F(HostTermsTest, ManyHostsCloseTogether) {
   ShardOptions options;
   options.politeness.hours = *ParseDayHours("00:00-01:00");
@@ -308,7 +308,7 @@ TEST_F(HostTermsTest, AReportedAddressPutsAHostIntoItsGroup) {
   EXPECT_EQ(Host("a.test").group->name, "address 192.0.2.7");
 }
 
-// The worker did not fetch the page: the server learns nothing, and only a recheck shortens the
+// The worker did not fetch the page, so the server learns nothing. Only a recheck shortens the
 // wait.
 TEST_F(HostTermsTest, AForbiddenPageWaitsLong) {
   ShardOptions options;
@@ -354,7 +354,7 @@ TEST_F(HostTermsTest, AForbiddenPageWaitsLong) {
   EXPECT_EQ(shard_->Find({"DEFAULT", "http://a.test/1"})->detail.denials, 0);
 }
 
-// A host without pages is remembered exactly as long as its cap counts.
+// A host without pages is remembered exactly as long as its crawls count for its cap.
 TEST_F(HostTermsTest, AHostWithoutPagesIsForgottenOnceItsCapIs) {
   ShardOptions options;
   options.politeness.max_crawls = {.count = 2, .per = Duration::Hours(1)};

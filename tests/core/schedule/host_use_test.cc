@@ -10,7 +10,7 @@
 namespace freshet {
 namespace {
 
-// Earlier, the times of forgotten hosts piled up on a standby, which receives many hosts.
+// Previously, the times of forgotten hosts accumulated on a standby, which receives many hosts.
 TEST(HostUse, HostsThatComeAndGoLeaveNothingBehind) {
   HostGate gate(PolitenessDefaults{});
   HostUse use(gate);
@@ -44,7 +44,8 @@ TEST(HostUse, APageKeepsItsHost) {
   EXPECT_EQ(quota->used(), 0U);
 }
 
-// Earlier, one call looked at all hosts whose time had come, even if their time was now later.
+// Previously, one call examined all hosts whose time had come, even if they had got a later time
+// since.
 TEST(HostUse, FewHostsAreLookedAtAtATime) {
   HostGate gate(PolitenessDefaults{});
   HostUse use(gate);

@@ -36,7 +36,7 @@ TEST(Pacer, TicksAreUsedAsLateAsIsAllowed) {
   EXPECT_EQ(pacer.Use(), Since1970(0.001));
   EXPECT_EQ(pacer.Overdue(Since1970(0.0455)), 43);
   EXPECT_EQ(pacer.Overdue(Since1970(0.001)), 0) << "the next one is to come";
-  // After a long pause only the last 50 ms count.
+  // After a long pause, only the last 50 ms are made up for.
   EXPECT_EQ(pacer.SkipMissed(Since1970(10)), 9948);
   int64_t used = 0;
   for (; pacer.next() <= Since1970(10); ++used) pacer.Use();
@@ -66,7 +66,7 @@ TEST(Pacer, ChangingTheRateKeepsTheShareOfATickThatPassed) {
   EXPECT_LE(pacer.next(), Since1970(1001));
 }
 
-// The driver wakes late at random, like a thread. The promise over windows must still hold.
+// The driver wakes late at random, as a thread does. The promise over windows must still be kept.
 TEST(Pacer, KeepsItsPromiseOverEveryWindow) {
   for (const double rate : {0.7, 10.0, 333.3, 1000.0}) {
     std::mt19937_64 random(11);

@@ -1,4 +1,4 @@
-// The table of pages, compared with maps; fingerprints collide in every possible way.
+// Tests the table of pages by comparison with maps. Fingerprints collide in every possible way.
 #include "core/schedule/page_table.h"
 
 #include <map>
@@ -29,8 +29,8 @@ TEST(PageTable, AgreesWithMapsThroughAdditionsAndRemovals) {
     if (by_number.empty() || random.Below(5) < 3) {
       const uint64_t slot = random.Below(4) * 1365;
       const PageNumber number = Number(slot, ++serials[slot / 1365]);
-      // Few values of the leading bits, so that parts overflow and searches wrap around. One page
-      // in eight has one of three fingerprints.
+      // The leading bits have few different values, so that parts overflow and searches wrap
+      // around. One page in eight has one of three fingerprints.
       const uint64_t few = random.Below(8) == 0 ? 3 : uint64_t{1} << 24;
       const uint64_t fingerprint = random.Below(3) << 62 | random.Below(few) << 8 | random.Below(4);
       const PageId id = table.Add(number, fingerprint);
@@ -117,7 +117,7 @@ TEST(PageTable, FlagsLeaveTheNumberAlone) {
   EXPECT_TRUE(table.Is(id, PageTable::kGone));
 }
 
-// Numbers only rise, so pages that come and go could leave empty places behind.
+// Page numbers only rise, so pages that are added and removed could leave empty places behind.
 TEST(PageTable, PagesThatComeAndGoTakeNoRoom) {
   PageTable table;
   const PageId stays = table.Add(MakePageNumber(Slot(3), 100), 1);

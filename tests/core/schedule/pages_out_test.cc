@@ -59,8 +59,8 @@ TEST_F(PagesOutTest, SaysNothingOfLeasesThatEndedBefore) {
   EXPECT_EQ(out_.next_deadline(), Instant::Infinite());
 }
 
-// A worker may take leases of a day and answer at once. Their deadlines must not pile up until
-// then.
+// A worker can take leases of a day and answer immediately. Their deadlines must not accumulate
+// until the day has passed.
 TEST_F(PagesOutTest, DeadlinesOfLeasesThatEndedAreForgotten) {
   Open(1, 1, At(90'000));
   for (uint64_t lease = 2; lease < 1000; ++lease) {

@@ -1,4 +1,4 @@
-// The sources of picks: index, queue, and the change between them in slices.
+// Tests the sources of picks: the index, the queue, and the switch between them in slices.
 #include "core/schedule/pick_source.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class PickSourceTest : public testing::Test {
 
   void Start(const CrawlPolicy& policy) { source_.emplace(pages_, hosts_, policy); }
 
-  // A page that was fresh a day before the start.
+  // Returns a page that was fresh a day before the start.
   static IndexEntry Entry(HostId host, double importance) {
     IndexEntry entry;
     entry.policy = kGreedy.index;
@@ -65,7 +65,7 @@ class PickSourceTest : public testing::Test {
     if (!best) return std::nullopt;
     return best->page;
   }
-  // A plan for all pages, each with an interval in seconds.
+  // Returns a plan for all pages, each with an interval in seconds.
   std::vector<PlannedCrawls> Plan(const std::vector<double>& intervals) {
     std::vector<PlannedCrawls> crawls;
     for (uint32_t i = 0; i < intervals.size(); ++i) {
@@ -112,7 +112,7 @@ TEST_F(PickSourceTest, AnIndexGivesThePageOfHighestValue) {
 TEST_F(PickSourceTest, AQueueGivesTheFirstOfThePlan) {
   Start(kUniform);
   EXPECT_FALSE(Best(0));
-  // The plan decides, not the values.
+  // The plan decides the order, not the values.
   const std::vector<double> days = {7, 3, 5, 2, 4};
   std::vector<double> intervals;
   for (const double interval : days) {
@@ -122,7 +122,7 @@ TEST_F(PickSourceTest, AQueueGivesTheFirstOfThePlan) {
   ASSERT_TRUE(Finish(Plan(intervals)));
   EXPECT_EQ(source_->PlannedRate(PageId(1)).per_second(), static_cast<float>(1 / intervals[1]));
   for (const uint32_t page : {3, 1, 4, 2, 0}) {
-    // Before the plan each page was due within a month. A thirtieth of it has passed.
+    // Before the plan, each page was due within a month. A thirtieth of the month has passed.
     EXPECT_NEAR((source_->PlannedAt(PageId(page)).value() - kStart).seconds(),
                 intervals[page] * 29 / 30, 1);
     EXPECT_EQ(Take(60), PageId(page));
@@ -166,7 +166,7 @@ TEST_F(PickSourceTest, AnIndexTakesOverWithTheLastPage) {
   std::vector<double> intervals(10, 86400);
   intervals[4] = 3600;
   ASSERT_TRUE(Finish(Plan(intervals)));
-  // One page stays leased, the other comes back.
+  // One page stays leased, the other is returned.
   ASSERT_EQ(Take(0), PageId(4));
   const PageId other = Take(0);
   ASSERT_TRUE(source_->SetPolicy(kGreedy));
@@ -287,7 +287,7 @@ TEST_F(PickSourceTest, APlanSaysWhichPagesSignalsAskFor) {
   EXPECT_EQ(source_->PlannedRate(asked), Rate());
   EXPECT_EQ(Best(0), polled);
   source_->File(asked, entries_[asked.value()], kStart);
-  // A page that is filed again keeps its turn.
+  // A page that is filed again keeps its place in the order.
   source_->File(asked, entries_[asked.value()], kNever);
   EXPECT_TRUE(source_->PlannedAt(asked) <= kStart);
   EXPECT_EQ(Best(1), asked);
@@ -318,8 +318,8 @@ TEST_F(PickSourceDeathTest, FilesNoPageThatTheTableDoesNotHave) {
   EXPECT_DEATH(source_->File(PageId(page.value() + 1), entries_[0], kNever), "is not known");
 }
 
-// Three hosts, two of which share a server that allows one fetch at a time. Tested with an index,
-// and with a plan, which blocks groups in its own way.
+// Two of three hosts share a server that allows one fetch at a time. Tested with an index, and with
+// a plan, which blocks groups differently.
 class PickSourceGroupsTest : public PickSourceTest,
                              public testing::WithParamInterface<CrawlPolicy> {};
 
@@ -369,7 +369,7 @@ TEST_P(PickSourceGroupsTest, HostsOfAGroupWaitForOneAnother) {
       hosts_.groups().Hear({.key = key, .in_flight = 0, .delayed_until = At(400)}, At(302)));
   EXPECT_FALSE(Best(399));
   EXPECT_EQ(Best(400), other);
-  // A host that leaves the group is free although the group is not.
+  // A host that leaves the group is free, even if the group is not.
   source_->GroupChanged(hosts_.groups().Hear({.key = key, .in_flight = 5}, At(400)));
   EXPECT_FALSE(Best(401));
   const HostId left = other == first ? a : b;
@@ -378,8 +378,8 @@ TEST_P(PickSourceGroupsTest, HostsOfAGroupWaitForOneAnother) {
   EXPECT_EQ(Best(402), other);
 }
 
-// Names below one's own domain are free, so a pick must not look at all hosts of a group. Other
-// hosts come first once those of the group have had their turn.
+// Names below one's own domain cost nothing, so a pick must not examine all hosts of a group. Once
+// hosts of the group have been picked, other hosts come first.
 TEST_P(PickSourceGroupsTest, AGroupOfManyHostsHoldsUpNoPick) {
   Start(GetParam());
   const auto group =

@@ -1,4 +1,4 @@
-// Quotas: places, pages of a host, and hosts of a server.
+// Tests quotas: places, pages of a host, and hosts of a server.
 #include "core/schedule/quota.h"
 
 #include "tests/core/schedule/shard_cycle.h"
@@ -65,7 +65,7 @@ TEST(HostQuota, RefusesAHostTooManyOverAllShards) {
               HasSubstr("host c.test is new, but this server already has 2 hosts"));
   // Known hosts can still get new pages.
   EXPECT_EQ(one.Apply(PageAt("a.test", 2), At(2)).disposition, Disposition::kCreated);
-  // A forgotten host makes room.
+  // When a host is forgotten, its place is free.
   ASSERT_TRUE(other.Apply(RemovePage{.key = PageAt("b.test", 0).key}, At(3)).status.ok());
   other.RunTimers(At(10'000));
   EXPECT_EQ(quota->used(), 1U);

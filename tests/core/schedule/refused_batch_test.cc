@@ -1,4 +1,4 @@
-// A refused batch leaves no trace, neither in a shard's counts nor in its learning.
+// Tests that a refused batch leaves no trace in a shard's counts or in what it has learned.
 #include <array>
 #include <bit>
 #include <map>
@@ -55,7 +55,7 @@ std::string PrintTrust(ShardState& state) {
   return text;
 }
 
-// All visible state of a shard.
+// Returns all visible state of a shard as text.
 std::string PrintState(MemoryShard& shard, double now) {
   ShardState& state = shard.state();
   std::string text = PrintState(state.counters()) + PrintCrawls(state) + PrintTrust(state);
@@ -115,7 +115,7 @@ class World {
   }
 
   MemoryShard& shard() { return shard_; }
-  // At least one event of each kind, in the order of their variants.
+  // Returns a batch with at least one event of each kind, in the order of the variants.
   [[nodiscard]] std::vector<Event> Batch() const;
 
  private:

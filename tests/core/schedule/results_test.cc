@@ -1,5 +1,5 @@
-// Results of open leases: each ends its lease and counts, whatever the worker's clock says and
-// whatever the result omits.
+// Tests results of open leases. Each ends its lease and counts, whatever the worker's clock shows
+// and whatever the result omits.
 #include <string>
 #include <vector>
 
@@ -15,7 +15,7 @@ using testing::IsEmpty;
 
 class ResultsTest : public ShardCycleTest {
  protected:
-  // Leases "a" at `at`; no other page competes.
+  // Leases page "a" at `at`. No other page competes.
   Assignment Out(double at) {
     Apply(RecheckPage{Key("a")}, at);
     const auto assignment = Next(at);
@@ -24,7 +24,7 @@ class ResultsTest : public ShardCycleTest {
   }
 };
 
-// Such a worker caused hundreds of fetches a second.
+// Regression: a worker whose clock was behind caused hundreds of fetches a second.
 TEST_F(ResultsTest, AClockThatIsBehindDoesNotBringThePageBack) {
   AddCrawled("a", 0);
   const Assignment assignment = Out(10);
@@ -70,7 +70,8 @@ TEST_F(ResultsTest, SmallDifferencesOfClocksNeedNoWord) {
   EXPECT_EQ(Page("a").state.last_crawl, At(10));
 }
 
-// An unordered crawl was dated ahead, or the server's clock was set back between two runs.
+// A crawl that was not ordered had a date in the future, or the server's clock was set back between
+// two runs.
 TEST_F(ResultsTest, ALastCrawlInTheFutureIsCorrected) {
   AddCrawled("a", 0);
   ReportCrawl ahead{.key = Key("a"), .fetched = At(300)};
@@ -126,7 +127,7 @@ TEST_F(ResultsTest, ARepetitionIsKnownByLeaseAndByTheTimeThatWasSaid) {
   EXPECT_EQ(Page("a"), before);
 }
 
-// The result is repeated while the page is leased again. The new lease has no answer yet.
+// The result is sent again while the page is leased again. It must not end the new lease.
 TEST_F(ResultsTest, ARepetitionByUrlLeavesALaterLeaseOpen) {
   AddCrawled("a", 0);
   (void)Out(100);
@@ -159,7 +160,7 @@ TEST_F(ResultsTest, AResultThatNothingDecidesCountsForTheWorse) {
   EXPECT_EQ(counters().leases, 0u);
   EXPECT_GT(Page("a").state.retry_at, At(12));
 
-  // Workers may change the kind of digest.
+  // Workers can change the kind of digest.
   ReportCrawl digest{.lease = Out(1000).lease, .fetched = At(1001)};
   digest.digest = "sha1";
   digest.outcome = CrawlOutcome::kChanged;
@@ -175,7 +176,7 @@ TEST_F(ResultsTest, AResultThatNothingDecidesCountsForTheWorse) {
   EXPECT_EQ(Apply(other, 3002).outcome, CrawlOutcome::kUnchanged);
 }
 
-// Nobody compared the page: it is as fresh as the fetch, but nothing is learned.
+// The worker did not compare the page. The copy is as fresh as the fetch, but nothing is learned.
 TEST_F(ResultsTest, AResultOfWhichNobodyLookedTeachesOnlyWhereDigestsCompare) {
   AddCrawled("a", 0);
   const size_t before = Page("a").detail.statistics.recent.size();
@@ -204,7 +205,7 @@ TEST_F(ResultsTest, ALateResultThatNothingDecidesIsRefused) {
   EXPECT_THAT(std::string(Apply(silent, 1001).status.message()), HasSubstr("outcome: "));
 }
 
-// The fetch was before the poll, so it says nothing about the poll's signals.
+// The fetch was before the poll, so it tells nothing about the poll's signals.
 TEST_F(ResultsTest, AFetchFromBeforeAPollDoesNotJudgeIt) {
   for (const char* path : {"a", "b", "c"}) AddCrawled(path, 0);
   const Assignment assignment = Out(10);
@@ -231,7 +232,7 @@ TEST_F(ResultsTest, AFetchFromBeforeAPollDoesNotJudgeIt) {
   EXPECT_LT(Page("b").state.bursts[0].shift, 0);
 }
 
-// A fetch between two polls judges the earlier one.
+// A fetch between two polls tells whether the signals of the earlier one were true.
 TEST_F(ResultsTest, OfTwoPollsTheOlderIsJudged) {
   for (const char* path : {"a", "b", "c"}) AddCrawled(path, 0);
   const auto poll = [&](uint64_t number, double at) {
@@ -255,8 +256,8 @@ TEST_F(ResultsTest, OfTwoPollsTheOlderIsJudged) {
   EXPECT_LT(Page("b").state.bursts[1].shift, 0);
 }
 
-// A late result does not update the page: the next crawl finds the same change and counts for both.
-// A page whose first result is late has no copy, and its outcome says nothing.
+// A late result does not update the page. The next crawl finds the same change and counts for both.
+// If the first result of a page is late, the page has no copy, and the outcome tells nothing.
 TEST_F(ResultsTest, ALateResultIsNoneOfAPageThatHasNone) {
   AddCrawled("a", 0);
   const auto assignment = Next(1000);
@@ -292,7 +293,7 @@ TEST_F(ResultsTest, AChangeThatALateResultHasSeenCountsOnce) {
   EXPECT_EQ(Page("a").detail.statistics.recent.size(), 2u) << "crawls stay";
 }
 
-// Signals after the late fetch may exist, so the fetch is no evidence of silence.
+// There might be signals after the late fetch, so the fetch does not prove that there were none.
 TEST_F(ResultsTest, ALateResultFromBeforeASignalProvesNothing) {
   AddCrawled("a", 0);
   const Assignment assignment = Out(10);
@@ -348,7 +349,7 @@ TEST_F(HeldLeasesTest, AreEndedByTheirIdentityAlone) {
   EXPECT_EQ(counters().leases, 0u);
 }
 
-// Other identities cannot learn whether a result of the lease has come.
+// Other identities cannot learn whether the lease has a result yet.
 TEST_F(HeldLeasesTest, AreTheirIdentitysWhenTheyAreOver) {
   AddCrawled("a", 0);
   const Assignment assignment = OutTo("identity good", 10);
@@ -361,7 +362,7 @@ TEST_F(HeldLeasesTest, AreTheirIdentitysWhenTheyAreOver) {
   EXPECT_EQ(Apply(late, 82).disposition, Disposition::kDuplicate);
 }
 
-// If the result also names the page's URL, it counts as an observation, as without a lease.
+// If the result also names the page's URL, it counts as an observation, as if it had no lease.
 TEST_F(HeldLeasesTest, OfOthersAreNoneAndTheFetchIsAnObservation) {
   AddCrawled("a", 0);
   const Assignment assignment = OutTo("identity good", 10);
@@ -382,7 +383,7 @@ TEST_F(HeldLeasesTest, OfOthersAreNotEndedByTheUrlAlone) {
   EXPECT_EQ(Apply(report, 12).disposition, Disposition::kObservedOnly);
   EXPECT_EQ(Page("a").state.last_crawl, At(0));
   EXPECT_EQ(counters().leases, 1u);
-  // A fetch from before the lease says nothing about the lease.
+  // A fetch from before the lease cannot be a result of the lease.
   report.fetched = At(5);
   EXPECT_EQ(Apply(report, 12).disposition, Disposition::kApplied);
   EXPECT_EQ(counters().leases, 1u);
@@ -390,7 +391,7 @@ TEST_F(HeldLeasesTest, OfOthersAreNotEndedByTheUrlAlone) {
   own.reporter = Identity("good");
   EXPECT_EQ(Apply(own, 13).disposition, Disposition::kApplied);
   EXPECT_EQ(counters().leases, 0u);
-  // The holder itself may omit the lease id.
+  // The holder of the lease may omit the lease id.
   (void)OutTo("identity good", 20);
   report.fetched = At(21);
   report.reporter = Identity("good");
@@ -398,7 +399,7 @@ TEST_F(HeldLeasesTest, OfOthersAreNotEndedByTheUrlAlone) {
   EXPECT_EQ(counters().leases, 0u);
 }
 
-// Without identities, or with leases of an earlier release, the holder of a lease is unknown.
+// If there are no identities, or if an earlier release made the lease, the holder is unknown.
 TEST_F(HeldLeasesTest, OfNoIdentityAreAnybodys) {
   AddCrawled("a", 0);
   double at = 10;

@@ -1,4 +1,4 @@
-// Crawl ids: their settings and counts, and the deletion of crawl ids and hosts.
+// Tests crawl ids: their settings and counts, and the deletion of crawl ids and hosts.
 #include <map>
 #include <set>
 
@@ -50,7 +50,7 @@ class ShardCrawlsTest : public ShardCycleTest {
   }
 };
 
-// Listing a few of 65,535 names took a shard as long as listing all.
+// Previously, listing a few of 65,535 names took a shard as long as listing all.
 TEST_F(ShardCrawlsTest, ListsSomeByName) {
   for (const char* crawl_id : {"d", "b", "e", "a", "c"}) AddPages(crawl_id, 1, "a.test", 0);
   const auto names = [this](std::string_view after, size_t most) {
@@ -110,7 +110,7 @@ TEST_F(ShardCrawlsTest, PagesOfAShadowAreNotPickedUntilItIsNone) {
     return taken;
   };
   EXPECT_EQ(take(10), (std::multiset<std::string>{"news", "news"}));
-  // Results are still taken.
+  // Results are still accepted.
   ReportCrawl report{.key = PageOf("shop", 1, "a.test").key, .fetched = At(40)};
   report.outcome = CrawlOutcome::kChanged;
   EXPECT_TRUE(Apply(report, 40).status.ok());
@@ -129,7 +129,7 @@ TEST_F(ShardCrawlsTest, PagesOfAShadowAreNotPickedUntilItIsNone) {
 TEST_F(ShardCrawlsTest, RefusesThePageAfterTheLastThatACrawlIdMayHave) {
   AddPages("shop", 2, "a.test", 0);
   Apply(Set({.crawl_id = "shop", .max_pages = 3}), 1);
-  // Existing pages count, and a batch cannot exceed the maximum either.
+  // Existing pages count towards the maximum, and a batch cannot exceed it either.
   const std::vector<Event> events = {PageOf("shop", 2, "a.test"), PageOf("shop", 3, "a.test"),
                                      PageOf("other", 3, "a.test")};
   const auto replies = shard_.Apply(events, At(2));
@@ -142,7 +142,7 @@ TEST_F(ShardCrawlsTest, RefusesThePageAfterTheLastThatACrawlIdMayHave) {
   UpsertPage change = PageOf("shop", 0, "a.test");
   change.importance = 9;
   EXPECT_TRUE(Apply(change, 3).status.ok());
-  // A removed page makes room for another.
+  // A removed page frees a place for another.
   Apply(RemovePage{PageOf("shop", 0, "a.test").key}, 4);
   EXPECT_EQ(Apply(PageOf("shop", 4, "a.test"), 5).disposition, Disposition::kCreated);
   EXPECT_TRUE(absl::IsResourceExhausted(Apply(PageOf("shop", 5, "a.test"), 6).status));
@@ -179,7 +179,7 @@ TEST_F(ShardCrawlsTest, DeletesACrawlIdInSlicesAndTellsWhenItIsEmpty) {
   EXPECT_THAT(shard_.state().TakeCrawlNews().emptied, testing::ElementsAre("shop"));
   EXPECT_EQ(Crawls()["news"].pages, 1000U);
   EXPECT_EQ(counters().hosts, 1U);  // a.test was forgotten with its last page
-  // The crawl id takes no pages until ForgetCrawl.
+  // The crawl id accepts no pages until ForgetCrawl.
   EXPECT_TRUE(absl::IsFailedPrecondition(Apply(PageOf("shop", 1, "a.test"), 5).status));
   Apply(ForgetCrawl{.crawl_id = "shop"}, 6);
   EXPECT_EQ(Crawls().count("shop"), 0U);
@@ -305,8 +305,8 @@ TEST_F(ShardCrawlsTest, TheIntervalOfItsPagesHolds) {
   EXPECT_EQ(second->key.crawl_id, "slow");
 }
 
-// A share is given and removed while pages are leased, wait and arrive. The pages follow, and none
-// is lost.
+// A share is set and removed while some pages are leased, some wait, and others are added. The
+// pages change their class, and none is lost.
 TEST_F(ShardCrawlsTest, PagesFollowTheClassOfTheirCrawlId) {
   AddPages("shop", 5000, "a.test", 0);
   AddPages("news", 5000, "a.test", 0);
@@ -334,7 +334,8 @@ TEST_F(ShardCrawlsTest, PagesFollowTheClassOfTheirCrawlId) {
   EXPECT_EQ(urls.size(), 10'000U);
 }
 
-// A client that invents crawl ids leaves room for others, and for crawl ids that limits name.
+// If a client invents crawl ids, places remain for other clients, and for crawl ids that are named
+// in limits.
 TEST_F(ShardCrawlsTest, OneClientDoesNotUseUpTheTable) {
   const auto add = [this](const Claim& claim, const std::string& crawl_id, double at) {
     UpsertPage page = PageOf(crawl_id, 0, "a.test");

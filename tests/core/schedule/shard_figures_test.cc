@@ -1,4 +1,4 @@
-// A shard's own figures: delay of crawls, hosts, index.
+// Tests a shard's figures: the delay of crawls, hosts, and the index.
 #include "core/schedule/shard_figures.h"
 
 #include "core/schedule/freshness_sample.h"

@@ -1,5 +1,5 @@
-// A shard that was loaded once and follows the records of another one, and then gets its leases,
-// equals a shard that is loaded from the final records.
+// Tests a standby: a shard that was loaded once, follows the records of another shard, and then
+// receives its leases. It equals a shard that is loaded from the final records.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -39,7 +39,7 @@ PageKey KeyOn(uint64_t host, uint64_t path) {
           "https://" + HostName(host) + "/" + std::to_string(path)};
 }
 
-// All records that a store would have of a shard.
+// All records of a shard that a store would have.
 struct Records {
   std::map<PageNumber, PageRecord> pages;
   std::map<std::string, HostRecord> hosts;
@@ -83,7 +83,7 @@ std::unique_ptr<ShardState> Load(const Records& records, const std::string& poli
   return state;
 }
 
-// The parameter is the policy.
+// The test parameter is the policy.
 class ShardFollowTest : public ShardCycleTest, public testing::WithParamInterface<std::string> {
  protected:
   ShardFollowTest() : ShardCycleTest(Polite(GetParam())) {}
@@ -189,7 +189,7 @@ class ShardFollowTest : public ShardCycleTest, public testing::WithParamInterfac
         ASSERT_EQ(its->value, other->value);
         ++picked;
       }
-      // A host allows one page at a time, so these must return before others are picked.
+      // A host allows one page at a time, so these pages must be returned before others are picked.
       for (const auto& [number, page] : records.pages) {
         if (followed.Explain(page, At(at + later)).verdict != Verdict::kLeased) continue;
         if (followed.Explain(page, At(at + later)).lease) continue;
@@ -224,7 +224,7 @@ TEST_P(ShardFollowTest, IsAsOneThatIsLoadedFromWhatItHasFollowed) {
       }
       before = std::move(now);
     }
-    // Workers may still fetch removed pages.
+    // Workers might still fetch removed pages.
     for (const LeaseRecord& lease : OpenLeases()) {
       const auto page = shard_.pages().find(lease.page);
       if (page == shard_.pages().end() || random.Below(2) > 0) continue;
@@ -265,7 +265,7 @@ TEST_P(ShardFollowTest, WhatDoesNotFitIsRefused) {
   EXPECT_THAT(state.loading().Follow(no_host, At(3)).message(), HasSubstr("has pages"));
 }
 
-// The clock of a standby may be behind all the time that it follows.
+// The clock of a standby can be behind all the time while it follows.
 TEST_P(ShardFollowTest, APageThatIsAheadIsWrittenOnce) {
   ShardState state(ShardOptions{});
   ASSERT_TRUE(state.loading().FinishLoad().empty());

@@ -1,4 +1,4 @@
-// Plans of a shard whose pages and policy change during planning and afterwards.
+// Tests plans of a shard whose pages and policy change during planning and afterwards.
 #include <optional>
 #include <set>
 #include <string>
@@ -52,13 +52,13 @@ class ShardPlanTest : public testing::Test {
     page.importance = importance;
     ASSERT_TRUE(shard_.Apply(page, kStart).status.ok());
   }
-  // A plan that crawls each page on each of its signals.
+  // Returns a plan that crawls each page at each of its signals.
   std::vector<PlannedCrawls> PlanBySignals() {
     std::vector<PlannedCrawls> crawls = Plan();
     for (PlannedCrawls& page : crawls) page = {.page = page.page, .probability = 1};
     return crawls;
   }
-  // A plan with one rate for all pages that are collected now.
+  // Returns a plan with one rate for all pages that are collected now.
   std::vector<PlannedCrawls> Plan() {
     PlanColumns columns;
     state_.policies().CollectPlan(0, UINT32_MAX, &columns);
@@ -164,7 +164,7 @@ TEST_F(ShardPlanTest, WithoutAPlanThePageThatWaitsLongestGoesFirst) {
   }
 }
 
-// Changes from an index policy to a plan and back, with picks after each slice of pages.
+// The policy changes from an index policy to a plan and back, with picks after each slice of pages.
 TEST_F(ShardPlanTest, NoPickIsMissedOrDoubledWhileThePolicyChanges) {
   constexpr int kPages = 300;
   for (int i = 0; i < kPages; ++i) Add(std::to_string(i));

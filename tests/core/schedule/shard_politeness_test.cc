@@ -1,4 +1,4 @@
-// Waits of hosts and pages through the cycle of a server, in virtual time.
+// Tests waits of hosts and pages through the cycle of a server, in virtual time.
 #include <map>
 #include <string>
 #include <vector>
@@ -43,7 +43,7 @@ class ShardPolitenessTest : public testing::Test {
   }
   Reply Apply(const Event& event, double at) { return shard_.Apply(event, At(at)); }
   std::optional<Assignment> Next(double at) { return shard_.Next(At(at), kLongLease, "w"); }
-  // Reports the result of an assignment at `at`. Without an outcome the server decides.
+  // Reports the result of an assignment at `at`. If there is no outcome, the server decides.
   Reply Report(const Assignment& assignment, double at, std::optional<CrawlOutcome> outcome,
                uint16_t http_status = 0, Duration retry_after = {}) {
     ReportCrawl report{.lease = assignment.lease, .fetched = At(at)};
@@ -112,7 +112,7 @@ TEST_F(ShardPolitenessTest, TheLongerIntervalHoldsAndARecheckOverridesBoth) {
   EXPECT_FALSE(Next(120.9));
 }
 
-// A page whose longest interval is over goes first, but not before its host is free.
+// A page whose max interval has passed is picked first, but not before its host is free.
 TEST_F(ShardPolitenessTest, WhatIsForcedIsPoliteToo) {
   UpsertPage event{.key = Key("a.example/1"), .host = "a.example"};
   event.max_interval = Duration::Seconds(10);
@@ -198,7 +198,7 @@ TEST_F(ShardPolitenessTest, RetryAfterHoldsInLateResults) {
   Add("a.example/2");
   const auto late = Next(1);
   shard_.RunTimers(At(700));
-  // The lease is over.
+  // The lease has ended.
   EXPECT_EQ(Report(*late, 700, CrawlOutcome::kUnchanged, 200, Duration::Seconds(500)).disposition,
             Disposition::kObservedOnly);
   EXPECT_FALSE(Next(1199.9));
@@ -247,7 +247,7 @@ TEST_F(ShardPolitenessTest, AHostThatThrottlesIsLeftAloneForLongerAndLonger) {
     at += pause + 0.001;
   }
   EXPECT_EQ(shard_.state().counters().throttled, 6u);
-  // Only quiet time reduces the count; successes do not.
+  // Only time without throttling reduces the count; successes do not.
   for (int i = 0; i < 5; ++i) Crawl(at + 2 * i);
   EXPECT_EQ(Host("a.example").throttles, 6);
   Crawl(at + 10, CrawlOutcome::kError, 429);
@@ -256,8 +256,8 @@ TEST_F(ShardPolitenessTest, AHostThatThrottlesIsLeftAloneForLongerAndLonger) {
   EXPECT_EQ(Host("a.example").throttles, 1);
 }
 
-// The only page of a throttling host waits about as long as its host may have to. The wait does not
-// grow for ever, unlike that of a dead address.
+// The only page of a throttling host waits about as long as its host may have to. In contrast to
+// the wait of a dead address, this wait does not grow for ever.
 TEST_F(ShardPolitenessTest, APageOfAHostThatThrottlesIsNotGivenUp) {
   Add("a.example/503");
   double at = 1;
@@ -370,7 +370,7 @@ TEST_F(ShardPolitenessTest, ARemovedPageIsInFlightUntilItsLeaseEnds) {
     EXPECT_EQ(in_flight(), 1u);
   };
   Add("a.example/1");
-  // A result by lease is for the removed page, and never for the new one.
+  // A result by lease belongs to the removed page, and never to the new one.
   auto out = Next(1);
   remove_and_add(2);
   ReportCrawl by_lease{.lease = out->lease, .fetched = At(20)};
@@ -384,7 +384,7 @@ TEST_F(ShardPolitenessTest, ARemovedPageIsInFlightUntilItsLeaseEnds) {
   by_url.outcome = CrawlOutcome::kChanged;
   EXPECT_EQ(Apply(by_url, 22).disposition, Disposition::kObservedOnly);
   EXPECT_EQ(in_flight(), 1u) << "the lease of the new page is open";
-  // The lease can be returned once.
+  // The lease can be returned only once.
   remove_and_add(30);
   EXPECT_TRUE(Apply(ReturnLease{second->lease}, 41).status.ok());
   EXPECT_FALSE(Apply(ReturnLease{second->lease}, 41).status.ok());
@@ -400,7 +400,7 @@ TEST_F(ShardPolitenessTest, ARemovedPageIsInFlightUntilItsLeaseEnds) {
   EXPECT_TRUE(Next(651));
 }
 
-// With several shards most picks are put back.
+// With several shards, most picks are put back.
 TEST_F(ShardPolitenessTest, APickThatIsPutBackCostsItsHostNothing) {
   Add("a.example/1");
   for (int i = 0; i < 10; ++i) {
@@ -412,7 +412,7 @@ TEST_F(ShardPolitenessTest, APickThatIsPutBackCostsItsHostNothing) {
   Crawl(1);
 }
 
-// Nobody has fetched the page, so any number of such returns changes nothing.
+// The page was never fetched, so any number of such returns changes nothing.
 TEST_F(ShardPolitenessTest, APageThatNeverLeftHoldsNeitherItselfNorItsHost) {
   for (const char* url : {"a.example/1", "a.example/2", "a.example/3"}) Add(url);
   const auto never_left = [&](const Assignment& assignment, double at, Instant host_left = {}) {
@@ -433,7 +433,7 @@ TEST_F(ShardPolitenessTest, APageThatNeverLeftHoldsNeitherItselfNorItsHost) {
   auto out = Next(21);
   ASSERT_TRUE(out);
   never_left(*out, 21.1);
-  // The delay counts from the time when the previous page left.
+  // The delay counts from the time when the previous page was handed out.
   out = Next(21.2);
   ASSERT_TRUE(out);
   never_left(*out, 21.3, At(20.7));

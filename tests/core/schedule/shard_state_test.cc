@@ -1,4 +1,4 @@
-// The shard state machine through the cycle of a server, in virtual time.
+// Tests the shard state machine through the cycle of a server, in virtual time.
 #include "core/schedule/shard_state.h"
 
 #include <cmath>
@@ -33,8 +33,8 @@ class ShardStateTest : public ShardCycleTest {
   ShardStateTest() : ShardCycleTest(Options()) {}
 };
 
-// A page of an earlier release keeps the key `old`, which was canonical then; today its key would
-// be `new`.
+// A page that an earlier release stored keeps the key `old`, which was canonical then. Today its
+// key would be `new`.
 TEST_F(ShardStateTest, APageOfAnEarlierReleaseGoesByTheTextItWasStoredUnder) {
   Apply(Upsert("old"), 0);
   for (const bool of_slot : {true, false}) {
@@ -54,7 +54,7 @@ TEST_F(ShardStateTest, APageOfAnEarlierReleaseGoesByTheTextItWasStoredUnder) {
   unleased.outcome = CrawlOutcome::kChanged;
   EXPECT_EQ(Apply(unleased, 200'001).disposition, Disposition::kApplied);
   EXPECT_EQ(Page("old").detail.crawls, 3u);
-  // A page with the sent key itself takes precedence.
+  // If a page has the sent key itself, it takes precedence.
   Apply(Upsert("new"), 200'002);
   const RemovePage remove{.key = Key("new"), .as_sent = Key("old")};
   EXPECT_TRUE(Apply(remove, 200'003).status.ok());
@@ -95,7 +95,7 @@ TEST_F(ShardStateTest, OfLeasesThatAreOverTheOldestAreForgotten) {
   Apply(Upsert("a"), 0);
   std::vector<LeaseId> ended;
   while (ended.size() <= limits::kMaxRememberedLeases) {
-    // A page that is returned again and again waits up to an hour in between.
+    // A page that is returned again and again waits up to an hour between two leases.
     const double at = 3600 * static_cast<double>(1 + ended.size());
     const auto assignment = Next(at);
     ASSERT_TRUE(assignment);
@@ -122,7 +122,8 @@ TEST_F(ShardStateTest, TheSameResultByItsLeaseAloneCountsOnce) {
   const std::vector<Reply> replies = shard_.Apply(twice, At(13));
   EXPECT_EQ(replies[0].disposition, Disposition::kApplied);
   EXPECT_EQ(replies[1].disposition, Disposition::kDuplicate);
-  // The lease identifies the result, even after another result and with another time.
+  // The lease identifies the result, even if another result came first, and even if the time
+  // differs.
   Apply(RecheckPage{Key("a")}, 14);
   const auto second = Next(15);
   Apply(Result(*second, CrawlOutcome::kUnchanged, At(16)), 16);
@@ -305,7 +306,7 @@ TEST_F(ShardStateTest, ANewerClaimOfASourceIsTakenWhateverOthersClaim) {
   EXPECT_EQ(claim(0, 20, 104), Disposition::kDuplicate);
   EXPECT_EQ(claim(1, 50, 105), Disposition::kDuplicate);
   EXPECT_EQ(Page("a").state.signals.Total(), 3);
-  // A crawl ends all waits, and claims from before it are stale.
+  // A crawl ends all waits. Claims from before the crawl are stale.
   Apply(RecheckPage{Key("a")}, 106);
   Apply(Result(*Next(107), CrawlOutcome::kChanged, At(107)), 108);
   EXPECT_THAT(Page("a").detail.claims, testing::IsEmpty());
@@ -353,7 +354,7 @@ TEST_F(ShardStateTest, RetryAfterHoldsTheWholeHost) {
   EXPECT_TRUE(Next(1002));
 }
 
-// Three pages of one poll: the crawl of one changes the worth of the others' signals.
+// Three pages belong to one poll. The crawl of one changes the value of the others' signals.
 TEST_F(ShardStateTest, ACrawlReweighsTheSignalsOfItsBurst) {
   std::vector<Event> poll;
   for (const char* path : {"a", "b", "c"}) {
@@ -416,7 +417,7 @@ TEST_F(ShardStateTest, OneBatchSeesItsOwnChanges) {
   EXPECT_EQ(Page("a").spec.importance, 5);
 }
 
-// A pick, and other events of its page, in the same batch.
+// A page is picked, and other events of the page are in the same batch.
 class SameBatchTest : public ShardStateTest {
  protected:
   LeasePage Pick(double at) {

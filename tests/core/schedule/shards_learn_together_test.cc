@@ -1,5 +1,5 @@
-// A store learns the same with any number of shards: the same pages and events give the same rates,
-// to the last bit. The number of divisions of a fleet does not matter either.
+// Tests that a store learns the same with any number of shards: the same pages and events give the
+// same rates, to the last bit. The number of divisions of a fleet does not matter either.
 #include <map>
 #include <memory>
 #include <string>
@@ -54,7 +54,8 @@ class DividedStore {
     for (const EpochSums& its : sums) all.Add(its);
     for (const auto& shard : shards_) shard->FinishEpoch(all, At(at));
   }
-  // All pages without the numbers that depend on the shard: those of sites and bursts.
+  // Returns all pages, without the numbers that depend on the shard, which are those of sites and
+  // bursts.
   [[nodiscard]] std::map<PageNumber, PageRecord> Pages() const {
     std::map<PageNumber, PageRecord> pages;
     for (const auto& shard : shards_) {
@@ -150,8 +151,8 @@ TEST(ShardsLearnTogether, TheSameWhateverTheirNumber) {
   }
 }
 
-// Divisions add their sums in another order than slots, so rates may differ slightly. All divisions
-// have the same sums.
+// Divisions add up their sums in a different order than slots, so rates can differ slightly. All
+// divisions have the same sums.
 TEST(ShardsLearnTogether, TheSameInEveryDivisionOfAFleet) {
   constexpr double kDays = 320;
   const DividedStore one = After(1, kDays);

@@ -1,4 +1,4 @@
-// Signals of one page that come in one batch: the page is estimated once for all of them.
+// Tests signals of one page in one batch. The page is estimated only once for all of them.
 #include <string>
 #include <vector>
 
@@ -14,7 +14,7 @@ namespace {
 
 class SignalBatchesTest : public ShardCycleTest {
  protected:
-  // A batch under way, with the crawled page "a".
+  // Begins a batch, with the crawled page "a".
   void Begin() {
     AddCrawled("a", 0);
     txn_.Load(Page("a"));

@@ -30,7 +30,7 @@ TEST(SignalWaits, AFetchBeforeTheSignalEndsNoWait) {
   waits.End(PageId(1), At(5), /*more=*/true);
   EXPECT_EQ(waits.waiting(), 1u);
   EXPECT_EQ(waits.counts().total(), 0u);
-  // The signal came while the page was leased, and the fetch has seen its change.
+  // The signal came while the page was leased, and the fetch was late enough to find its change.
   waits.End(PageId(1), At(5), /*more=*/false);
   EXPECT_EQ(waits.waiting(), 0u);
   EXPECT_DOUBLE_EQ(waits.counts().seconds, 0);
@@ -57,7 +57,7 @@ TEST(SignalWaits, ManyPagesAreCountedByASample) {
   EXPECT_NEAR(static_cast<double>(counts.ended[5]), kPages / 2.0, 0.06 * kPages);
 }
 
-// Hashes never give equal fingerprints like these, but a manipulated store can.
+// Hashing does not produce equal fingerprints like these, but a manipulated store can have them.
 TEST(SignalWaits, PagesOfOneFingerprintStayBounded) {
   SignalWaits waits;
   for (uint32_t i = 0; i < 3 * SignalWaits::kMaxSample; ++i) waits.Begin(PageId(i), 5, At(0));

@@ -1,5 +1,5 @@
-// Every policy crawls each page with a max interval, and harmonic even those without. Simulated
-// years, tick by tick.
+// Tests that every policy crawls each page with a max interval, and that harmonic crawls even pages
+// without one. Simulates years, tick by tick.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -41,7 +41,7 @@ class StarvingWorld {
       const Instant at = kStart + kTick * j;
       shard_.RunTimers(at);
       const auto assignment = shard_.Next(at, Duration::Hours(1));
-      // lc_compl does not poll: only the max interval makes it crawl.
+      // lc_compl does not poll, so only the max interval makes it crawl.
       if (!assignment) continue;
       const auto i = static_cast<size_t>(std::stoi(assignment->key.url.substr(20)));
       longest_[i] = std::max(longest_[i], at - last_[i]);
@@ -80,7 +80,7 @@ TEST_P(EveryPolicy, CrawlsAPageWithinItsMaxInterval) {
   if (policy == "ncis_approx_J") policy = "ncis_approx_3";
   StarvingWorld world(policy, Duration::Days(10));
   world.Run(3000);
-  // All pages may become due at once; then the last one waits for the others.
+  // All pages can become due at the same time. The last one then waits for the others.
   EXPECT_LE(world.longest(), Duration::Days(10) + kTick * (kPages + 1));
 }
 
@@ -88,8 +88,8 @@ INSTANTIATE_TEST_SUITE_P(All, EveryPolicy, testing::ValuesIn(CrawlPolicyNames())
                          [](const auto& test) { return std::string(test.param); });
 
 TEST(Starvation, HarmonicCrawlsEveryPage) {
-  // The value grows without bound, in the end like importance x time. Over two decades of
-  // importance, no page waits more than some hundred times as long as another.
+  // The value grows without bound, eventually in proportion to importance x time. Over two decades
+  // of importance, no page waits more than some hundred times as long as another.
   StarvingWorld world("harmonic", Duration(), 2);
   world.Run(10'000);
   EXPECT_LT(world.longest(), kTick * 2000);

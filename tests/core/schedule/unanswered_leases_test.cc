@@ -1,4 +1,4 @@
-// Leases without a result: workers never answer, or give the page back again and again.
+// Tests leases without a result, because workers never answer, or return the page again and again.
 #include <string>
 
 #include "tests/core/schedule/shard_cycle.h"
@@ -46,7 +46,7 @@ TEST_F(UnansweredLeasesTest, EachWaitsTwiceAsLongAsTheOneBefore) {
 }
 
 TEST_F(UnansweredLeasesTest, AfterSoManyThePageWaitsForItsNormalTurn) {
-  // Picking the other page sets the price that the page's normal turn depends on.
+  // The pick of the other page sets the price, on which the page's normal turn depends.
   UpsertPage known = Upsert("a");
   known.known_change_rate = Rate::PerDay(1);
   Apply(known, 0);
@@ -97,7 +97,7 @@ TEST_F(UnansweredLeasesTest, ARecheckIsHeldByWaitsToo) {
   Apply(RecheckPage{Key("a")}, 0);
   EXPECT_DOUBLE_EQ(LetExpire(0), 70);
   EXPECT_FALSE(Next(69));
-  // A page with a recheck is leased at once.
+  // A page with a recheck is leased immediately.
   Apply(RecheckPage{Key("a")}, 69);
   EXPECT_DOUBLE_EQ(LetExpire(69), 149);
 }

@@ -1,4 +1,4 @@
-// The order among pages that are worth a crawl.
+// Tests the order of pages that are worth a crawl.
 #include "core/schedule/urgency.h"
 
 #include <cmath>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kUrgencyDay = 86400;
 
-// A page that is surely stale and has complete signals.
+// Returns a page that is surely stale and has complete signals.
 IndexEntry SurelyStale(double importance, double changes_per_day) {
   PageRates rates;
   rates.change_rate = rates.signal_rate = changes_per_day / kUrgencyDay;
@@ -81,7 +81,7 @@ TEST(Urgency, ThePriceFallsWithinDozensOfPicks) {
   EXPECT_GT(urgency.Share(kRare), 0);
 }
 
-// Pages without value are picked only if there is nothing else. They bring the price to almost 0.
+// Pages without value are picked only if there are no others. They lower the price to almost 0.
 TEST(Urgency, ThePriceComesBackFromNothing) {
   Urgency urgency;
   for (int i = 0; i < 20'000; ++i) urgency.Picked(0, 0);
@@ -106,7 +106,7 @@ class UrgencyTest : public ShardCycleTest, public testing::WithParamInterface<co
   }
 };
 
-// Crawls of almost worthless pages lower the price; then two signals come.
+// Crawls of almost worthless pages lower the price. Then two signals come.
 TEST_P(UrgencyTest, TheDefaultTakesWhatLosesMostByWaiting) {
   AddComplete("rare", 1, 0.01);
   AddComplete("important", 3, 0.1);
@@ -133,7 +133,7 @@ TEST_P(UrgencyTest, TheDefaultTakesWhatLosesMostByWaiting) {
   EXPECT_NEAR(next->value / Explain(is_default ? "rare" : "important", 32).value, 1, 1e-6);
 }
 
-// The weighed value may be almost 0 already.
+// The weighed value might be almost 0 already.
 TEST_P(UrgencyTest, WhatIsWorthSomethingGoesOutInTheEnd) {
   UpsertPage hardly = Upsert("hardly", 1.5e-45);
   hardly.last_crawl = At(0);

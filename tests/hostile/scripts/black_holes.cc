@@ -1,4 +1,4 @@
-// Workers that take all they can get and never answer, many with names that are used only once.
+// Workers that take as many pages as they can and never answer. Many use each name only once.
 #include <string>
 #include <thread>
 #include <vector>

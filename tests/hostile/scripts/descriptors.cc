@@ -1,5 +1,6 @@
-// A server that may open few files, more connections than it has descriptors, and a checkpoint
-// meanwhile. Connected clients are served, and all clients once there is room again.
+// A server that may open few files gets more connections than it has descriptors, and makes a
+// checkpoint in the meantime. Connected clients are served, and all clients are once there are free
+// descriptors again.
 #include <filesystem>
 #include <vector>
 

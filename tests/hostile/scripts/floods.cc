@@ -1,4 +1,4 @@
-// Clients that never read an acknowledgement: they send large messages as fast as the server takes
+// Clients that never read an acknowledgement and send large messages as fast as the server reads
 // them.
 #include "freshet/v1/ingest.grpc.pb.h"
 #include "freshet/v1/pages.grpc.pb.h"
@@ -7,8 +7,8 @@
 namespace freshet::hostile {
 namespace {
 
-// Writes until the server takes no more. By gRPC's flow control the last write waits for the
-// deadline of the call.
+// Writes until the server reads no more. Because of gRPC's flow control, the last write waits for
+// the deadline of the call.
 template <typename Stream, typename Request>
 void Flood(Attack& attack, grpc::ClientContext& call, Stream& stream, const Request& request) {
   while (!attack.Over() && stream.Write(request)) {

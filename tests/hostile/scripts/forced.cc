@@ -1,6 +1,6 @@
-// A tenant may add pages only on its own domain, and forces thousands of them, on as many hosts.
+// One tenant may add pages only on its own domain, and forces thousands of them, on as many hosts.
 // Another may use only its own crawl id, and forces pages of thousands of domains. Valuable pages
-// of other tenants keep the rest of the crawl rate, and their forced pages have their turns.
+// of other tenants keep the rest of the crawl rate, and their forced pages are picked, too.
 #include <ctime>
 #include <filesystem>
 #include <memory>
@@ -25,16 +25,18 @@ namespace {
 
 constexpr int kPages = 2000;
 constexpr int kAssignments = 400;
-// The most forced assignments: a quarter, and some for leases from before the pages were late.
+// The maximum number of forced assignments: a quarter, and some for leases that are older than the
+// late pages.
 constexpr int kMostForced = kAssignments * 35 / 100;
-// The fewest assignments of other tenants among forced ones: half, less some earlier leases.
+// The minimum number of assignments of other tenants among the forced ones: half, minus some
+// earlier leases.
 constexpr int kLeastOfOthers = kAssignments / 4 / 3;
 
 struct Forcer {
   std::string limits;  // limits of the identity
   std::string crawl_id;
   std::string_view host;  // host of each page, with its number
-  std::string part;       // part of these hosts, and of no others
+  std::string part;       // text in the names of these hosts, and of no others
 };
 
 const std::vector<Forcer>& Forcers() {
@@ -52,7 +54,7 @@ std::shared_ptr<grpc::Channel> ConnectAs(const std::string& address, const std::
   return Connect(address, ClientSecurity{.token = name});
 }
 
-// Adds valuable pages that were never fetched, or with `forced` worthless ones that are an hour
+// Adds valuable pages that were never fetched. With `forced`, adds worthless pages that are an hour
 // late.
 std::string Add(const std::shared_ptr<grpc::Channel>& channel, const std::string& crawl_id,
                 std::string_view host, bool forced) {

@@ -13,7 +13,7 @@ std::string Frames(Attack& attack, uint64_t count) {
   std::string frames;
   for (; count > 0; --count) {
     const std::string payload = attack.OneIn(2) ? std::string(8, '\0') : attack.Bytes(200);
-    // Mostly existing types: PING, SETTINGS, RST_STREAM, HEADERS, CONTINUATION and others.
+    // Most of these types exist: PING, SETTINGS, RST_STREAM, HEADERS, CONTINUATION and others.
     frames += Http2Frame(attack.Below(11), attack.Below(256), attack.Below(7), payload);
   }
   return frames;

@@ -1,6 +1,6 @@
-// A disk that fills up under load, to the last byte, and gets space again. The disk is in memory
-// and visible only to this thread and the server. Mounting it needs root, otherwise the script is
-// skipped.
+// A disk that fills up under load, to the last byte, and then has space again. The disk is in
+// memory and visible only to this thread and the server. Mounting it needs root; without root, the
+// script is skipped.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -24,7 +24,7 @@ bool Mount(const std::string& path) {
          mount("freshet", path.c_str(), "tmpfs", 0, "size=400m") == 0;
 }
 
-// Takes space until at most `free_mib` MiB are free.
+// Uses up space until at most `free_mib` MiB are free.
 void Fill(const std::string& disk, uint64_t free_mib) {
   struct statvfs about = {};
   if (statvfs(disk.c_str(), &about) != 0) return;

@@ -14,7 +14,7 @@ namespace {
 
 struct Method {
   std::string path;
-  // An empty or random message could do what only an operator should.
+  // Set if an empty or random message could do what only an operator should do.
   bool careful = false;
 };
 

@@ -1,5 +1,5 @@
-// Hundreds of streams that are cancelled at once. Between hundreds the script waits for the answer
-// to a ping, since a connection with too many cancels is cut (docs/limits.md).
+// Hundreds of streams that are cancelled at once. After each hundred, the script waits for the
+// answer to a ping, because a connection with too many cancelled calls is cut (docs/limits.md).
 #include <string>
 #include <vector>
 

@@ -1,5 +1,5 @@
 // Honest workers that report answers of hostile sites: absurd validators, pauses of years, odd
-// codes, odd redirects. Whatever the site says, the result must end its lease.
+// codes, odd redirects. Whatever the site answers, the result must end its lease.
 #include "fmt/format.h"
 #include "tests/hostile/scripts.h"
 #include "tests/hostile/worker.h"
@@ -8,7 +8,7 @@ namespace freshet::hostile {
 namespace {
 
 void Answer(Attack& attack, v1::CrawlResult* result) {
-  // Only a few pages are gone and a few hosts want pauses, so that other pages are fetched, too.
+  // Only few pages are gone and only few hosts want pauses, so that other pages are fetched, too.
   static constexpr v1::CrawlOutcome kOutcomes[] = {
       v1::CRAWL_OUTCOME_CHANGED, v1::CRAWL_OUTCOME_UNCHANGED, v1::CRAWL_OUTCOME_ERROR};
   static constexpr v1::CrawlOutcome kEnds[] = {v1::CRAWL_OUTCOME_GONE, v1::CRAWL_OUTCOME_MOVED};

@@ -1,4 +1,4 @@
-// Dozens of streams of all kinds, used a little and left at any moment.
+// Dozens of streams of all kinds, which are used a little and ended at any moment.
 #include "freshet/v1/ingest.grpc.pb.h"
 #include "freshet/v1/pages.grpc.pb.h"
 #include "freshet/v1/scheduler.grpc.pb.h"

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-// Runs `freshet-bench first-hour`; the last line describes the last round.
+// Runs `freshet-bench first-hour`. The last line describes the last round.
 std::vector<json> BenchFirstHour(const std::string& flags) {
   return RunBench("first-hour --pages 2000 --hosts 300 --out 40 --batch 20 --rate 20000 " +
                   std::string("--host-delay 0.01 --rounds 2 ") + flags);

@@ -31,7 +31,7 @@ TEST(BenchIndex, ReportsTheIndexAndItsRivals) {
       EXPECT_TRUE(lines[i].contains(member)) << member;
     }
   }
-  // The first picks of the two exact structures.
+  // The digests of the first picks of the two exact structures.
   EXPECT_EQ(lines[0]["digest"], lines[1]["digest"]);
 }
 

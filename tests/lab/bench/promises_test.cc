@@ -1,4 +1,5 @@
-// Tests freshet-bench promises on few pages: pages come at the crawl rate during each disturbance.
+// Tests freshet-bench promises on few pages: with each disturbance, pages are assigned, the
+// disturbance does some work, and the line has all measured numbers.
 #include <set>
 #include <string>
 #include <vector>

@@ -14,8 +14,8 @@ namespace {
 
 constexpr int64_t kShortest = 10'000;
 
-// For too many events: all windows from one event to another, or of the shortest length. For too
-// few: all gaps between two events.
+// Too many events are searched in all windows from one event to another, or of the shortest length.
+// Too few are searched in all gaps between two events.
 WindowExtremes OfEveryWindow(const std::vector<int64_t>& times, double rate) {
   WindowExtremes extremes = {.too_many = INT64_MIN, .too_many_us = 0, .too_few = INT64_MIN};
   for (size_t i = 0; i < times.size(); ++i) {

@@ -127,7 +127,7 @@ std::vector<int64_t> WallDays(const std::vector<double>& days) {
   return times;
 }
 
-// The polls of all days, each acknowledged `days_later` days after it was made.
+// Returns the polls of all days, each acknowledged `days_later` days after it was made.
 std::vector<KnownPoll> DailyPolls(double days_later = 0) {
   std::vector<KnownPoll> polls;
   for (int day = 1; day <= 10; ++day) polls.push_back({WallDay(day), WallDay(day + days_later)});

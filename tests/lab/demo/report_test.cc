@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 
 const Setting kSetting = {.title = "three.tsv", .timeline = TenDays(), .crawl_rate_per_second = 2};
 
-// A replay with two useless crawls a day, and one sample a day.
+// Makes the samples of a replay with two useless crawls a day, one sample for each day.
 std::vector<Sample> DailySamples(const ReplayedHistory& replayed) {
   std::vector<Sample> samples;
   const LastCrawls crawls = {kWallBegin, kWallBegin, std::nullopt};

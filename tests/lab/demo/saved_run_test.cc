@@ -49,7 +49,7 @@ class SavedRunTest : public ::testing::Test {
   void WriteHistory(std::string_view text) const {
     std::ofstream(folder_ + "/history.tsv") << text;
   }
-  // Makes the files of an earlier server.
+  // Makes files as an earlier server would have left them.
   void MakeStore() const {
     std::filesystem::create_directories(StorePath(folder_ + "/run"));
     std::ofstream(StorePath(folder_ + "/run") + "/CURRENT") << "MANIFEST-000001\n";

@@ -1,4 +1,4 @@
-// A history small enough to calculate by hand; a day takes one second of wall time.
+// A history that is small enough to calculate by hand. A day takes one second of wall time.
 #ifndef FRESHET_TESTS_LAB_DEMO_SMALL_HISTORY_H_
 #define FRESHET_TESTS_LAB_DEMO_SMALL_HISTORY_H_
 
@@ -11,11 +11,12 @@
 
 namespace freshet::demo {
 
-inline constexpr int64_t kFirstDay = 10000;           // of the history, in days since 1970
+inline constexpr int64_t kFirstDay = 10000;           // first day of the history, in days since
+                                                      // 1970
 inline constexpr int64_t kWallBegin = 1'000'000'000;  // microseconds
 inline constexpr int64_t kWallDay = 1'000'000;
 
-// A day of the replay as history time, in Unix seconds, and as wall time, in microseconds.
+// Return a day of the replay as history time, in Unix seconds, and as wall time, in microseconds.
 inline int64_t HistoryDay(double day) {
   return kFirstDay * kDaySeconds + static_cast<int64_t>(day * kDaySeconds);
 }

@@ -91,7 +91,8 @@ TEST(Moment, IsExactNearBothEndsAndForAllLengths) {
   }
 }
 
-// As many intervals have changed as are far longer than 1/x, so the sum is nearly U for any x.
+// The number of changed intervals is the number of those that are far longer than 1/x, so the sum
+// is nearly U for any x.
 TEST(Moment, IsExactWhereTheSumIsFlat) {
   for (const double ratio : {1e3, 1e6, 1e12}) {
     const Observations observations =

@@ -159,7 +159,8 @@ double SimulatedFreshness(size_t pages, uint64_t seed) {
 }
 
 TEST(LowDiscrepancy, ReachesTheFreshnessOfAnIndependentSimulation) {
-  // Mean and standard error of time-weighted freshness over 30 worlds, from an independent program.
+  // Mean and standard error of time-weighted freshness over 30 worlds, computed by an independent
+  // program.
   const struct {
     size_t pages;
     double mean;

@@ -1,5 +1,5 @@
-// Tests several signal sources: against one source, against simulation, and at the limit of
-// vectors.
+// Tests several signal sources: against one source, against simulation, and at the maximum number
+// of vectors.
 #include "lab/methods/multi_source_value.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ PageRates OneSource(double alpha, double gamma, double kappa) {
   return rates;
 }
 
-// A source split in two, beside a useless third one, has the value of one source.
+// A source that is split in two, together with a useless third one, has the value of one source.
 TEST(MultiSource, AgreesWithOneSource) {
   std::mt19937_64 random(1);
   std::uniform_real_distribution<double> uniform(0, 1);
@@ -75,9 +75,9 @@ TEST(MultiSource, WithoutUsefulSourcesIsGreedy) {
   EXPECT_EQ(MultiSourceValue({3, 0, {{1, 0}}}, 5).value(), 0);
 }
 
-// Mean length of the threshold policy's intervals, and of their fresh parts, by simulation.
-// Unsignalled changes come at rate alpha; each source has its own changes at rate gamma (1 -
-// e^-kappa) and false signals at rate gamma e^-kappa.
+// Simulates the threshold policy. Returns the mean length of its intervals and of their fresh
+// parts. Unsignalled changes come at rate alpha. Each source has separate changes at rate gamma (1
+// - e^-kappa), and false signals at rate gamma e^-kappa.
 struct Simulated {
   double mean[2] = {0, 0};
   double error[2] = {0, 0};

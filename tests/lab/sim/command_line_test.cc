@@ -39,7 +39,7 @@ TEST(RunCommandLine, ReturnsTwoForBadUsageAndBadInput) {
   EXPECT_EQ(ExitCode({"program", "work"}, [] { return InvalidArgument("row 3: no column"); }), 2);
 }
 
-// Returns the error message of a program with flags of every kind for a wrong command line.
+// Runs a program with flags of every kind on a wrong command line, and returns the error message.
 std::string FaultOf(std::vector<std::string> words) {
   words.insert(words.begin(), {"program", "work"});
   std::vector<char*> argv;

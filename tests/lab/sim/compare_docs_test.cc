@@ -1,5 +1,5 @@
-// The tables of docs/experiments.md must be those of the recorded rows; plots must show the played
-// rows.
+// Tests that the tables of docs/experiments.md are those of the recorded rows, and that plots show
+// the rows that were played.
 #include "lab/sim/compare_docs.h"
 
 #include <unistd.h>

@@ -122,7 +122,7 @@ TEST_F(CompareTest, KeepsWhatItHasPlayed) {
   options.again = {"default"};
   EXPECT_EQ(TableOf(Play(options), options), first);
   EXPECT_EQ(lines_.size(), 8u);
-  // Plays a cut-off row again, and all rows of a changed history.
+  // A row that is cut off is played again, and so are all rows of a changed history.
   std::filesystem::resize_file(options.out, std::filesystem::file_size(options.out) - 5);
   options.again.clear();
   EXPECT_EQ(TableOf(Play(options), options), first);

@@ -31,7 +31,7 @@ TEST_P(DefaultPolicy, IsAsGoodAsTheBestRule) {
   EXPECT_LT(rows->front().AgainstBest("default"), GetParam().at_most) << best->policy;
 }
 
-// As many seeds as it takes to see a difference of some percent.
+// There are enough seeds to detect a difference of some percent.
 INSTANTIATE_TEST_SUITE_P(Worlds, DefaultPolicy,
                          testing::Values(Contest{"liar_alone", 4, 1.05},
                                          Contest{"critical", 2, 1.02}, Contest{"churn", 2, 1.04},

@@ -24,7 +24,7 @@ const json& Cases() {
   return kCases;
 }
 
-// One table of all histories, or of those that `keep` selects.
+// Returns one table of all histories, or of those for which `keep` returns true.
 template <typename Keep>
 std::string Table(Keep keep) {
   std::string text = "id\tobservations\n";

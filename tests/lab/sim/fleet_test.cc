@@ -31,7 +31,8 @@ FleetResult Play(const FleetOptions& options) {
 }
 
 TEST(Fleet, IsAsFreshAsOneIndexWithinHalfAPercent) {
-  // A few pages have most of the importance, so a single play may be off by half a percent.
+  // A few pages have most of the importance, so the result of a single play can be off by half a
+  // percent.
   double loss = 0;
   for (const uint64_t seed : {1, 2, 3}) {
     FleetOptions options = Small();
@@ -41,7 +42,7 @@ TEST(Fleet, IsAsFreshAsOneIndexWithinHalfAPercent) {
     EXPECT_GT(result.one_index, 0.7);
     EXPECT_LE(result.largest_sum_of_grants, 1);
     EXPECT_GT(result.used_rate, 0.97);
-    // One extra assignment for each node that ever existed.
+    // There is one extra assignment for each node that ever existed.
     EXPECT_LE(result.largest_excess, 7 + 1);
     EXPECT_GT(result.largest_excess, 0);
     EXPECT_LT(result.fleet_crawls, result.one_index_crawls + 10);

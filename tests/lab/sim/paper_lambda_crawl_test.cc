@@ -11,7 +11,7 @@ constexpr double kHarmonicCost = 0;
 constexpr double kBinaryCost = 1;
 constexpr double kStarved = 2;
 
-// The distance of a series above the reference, in standard errors.
+// Returns by how many standard errors a series is above the reference.
 double ErrorsAbove(const PaperResult& result, const char* series, double cost) {
   const MeanAndError above = PointOf(result, series, cost).above;
   return above.mean / above.error;
@@ -69,7 +69,7 @@ TEST(LambdaFigure3, LearnersApproachThePlansThatKnowTheRates) {
   }
   EXPECT_LT(MeanAt(result, learners[0], 21), 1.04);
   EXPECT_GT(MeanAt(result, learners[0], 21), 1);
-  // LLCA needs the rates of only a few pages, so it soon reaches its plan, the worse one.
+  // LLCA needs the rates of only a few pages, so it soon reaches its plan, which is worse.
   const double approximate = MeanAt(result, "LCA, rates known", 21);
   EXPECT_NEAR(MeanAt(result, learners[1], 7), approximate, 0.01);
   EXPECT_GT(approximate, MeanAt(result, learners[0], 7));

@@ -7,7 +7,7 @@
 namespace freshet {
 namespace {
 
-// Slope of a series over x, both as logarithms, by least squares.
+// Returns the slope of the logarithm of a series over that of x, by least squares.
 double LogSlope(const PaperResult& result, size_t series) {
   double sums[4] = {};  // x, y, xx, xy
   const auto n = static_cast<double>(result.x.size());
@@ -51,7 +51,7 @@ TEST(LearnFigure2, PhasedEpsilonGreedyNeedsNoHorizonAndKeepsPayingForItsEpsilon)
   EXPECT_GT(MeanAt(phases, phased, 2), 2 * MeanAt(phases, phased, 20));
   const MeanAndError few = PointOf(phases, phased, 2).above;
   EXPECT_GT(few.mean, 2 * few.error);
-  // For a longer horizon the loss of exploring vanishes, the loss of epsilon does not.
+  // With a longer horizon, the loss of exploring vanishes, but the loss of epsilon does not.
   const PaperResult horizon = PlayExperiment("learn-fig2c", {.repeats = 4, .horizon = 3000});
   const MeanAndError shortest = PointOf(horizon, phased, 100).above;
   EXPECT_LT(shortest.mean, -2 * shortest.error);

@@ -124,7 +124,7 @@ TEST(PaperFigure5, WeighingSignalsIsBestAlsoWhereTheirQualityIsToldWrongly) {
   EXPECT_GT(MeanAt(result, "greedy_ncis", 0), MeanAt(result, "greedy_ncis", 0.2));
 }
 
-// Correlation between the rates of a series and the optimal rates.
+// Returns the correlation between the rates of a series and the optimal rates.
 double CorrelationOf(const PaperResult& result, size_t series) {
   double sums[5] = {};  // x, y, xx, yy, xy
   for (size_t i = 0; i < result.x.size(); ++i) {

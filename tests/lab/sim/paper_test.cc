@@ -106,7 +106,7 @@ void ExpectCsv(const std::string& text, size_t rows) {
   EXPECT_EQ(n, rows + 1);
 }
 
-// The flags that make an experiment small, if it has them.
+// Returns the flags that make an experiment small, if it has such flags.
 std::string SmallFlags(const std::string& name) {
   if (name == "ncis-fig6" || name == "frontera-f1f2") return "";
   if (name == "ncis-fig10" || name == "ncis-fig11") return " --pages 4";
@@ -140,7 +140,7 @@ TEST(PaperProgram, WritesTableCsvAndPlotOfEveryExperiment) {
         !svg.select_node("//style[contains(text(), 'fill-opacity:.6')]").node().empty();
     EXPECT_EQ(svg.select_nodes("//path[starts-with(@class, 'line ')]").size(), scatter ? 0 : series)
         << one.name;
-    // Crawls without signals do not depend on chance, and two best times may be equal.
+    // Without signals, crawls do not depend on chance, and two best times can be equal.
     const bool certain = formula || one.name == "ncis-fig7" || one.name == "learn-fig1b";
     EXPECT_EQ(svg.select_nodes("//path[starts-with(@class, 'bar')]").empty(), certain) << one.name;
     const std::string text = ReadWholeFile(folder + "/" + one.name + ".svg");

@@ -28,7 +28,7 @@ std::string LoadTable(const std::string& file) {
 }
 
 // Keeps all rows, or only those with complete signals. `complete_as` replaces the flag; nullptr =
-// keeps it.
+// the flag is not changed.
 std::string Filter(const std::string& table, bool only_complete, const char* complete_as) {
   std::string text = "id\timportance\tchange_rate\tcomplete\n";
   for (auto& row : ParseTsv(table)) {

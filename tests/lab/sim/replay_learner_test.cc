@@ -1,4 +1,4 @@
-// Tests learners in a replay: they follow their plans and learn.
+// Tests that learners follow their plans in a replay, and learn.
 #include "lab/sim/replay_learner.h"
 
 #include <string>
@@ -21,8 +21,9 @@ double StalenessOf(const std::string& policy, const World& world) {
   return 1 - result.weighted_freshness;
 }
 
-// In this world rates differ widely and there are no signals. Learning the rates pays with a plan
-// that suits real pages. A plan that gives up on pages with many changes gains less.
+// In this world, rates differ widely and there are no signals. With a plan that suits real pages,
+// learning the rates has a large effect. With a plan that never crawls pages with many changes, the
+// effect is smaller.
 TEST(LearnerReplay, LearnsRates) {
   const World world = *MakeWorld("no_signals", 1);
   const double uniform = StalenessOf("uniform", world);
@@ -32,7 +33,7 @@ TEST(LearnerReplay, LearnsRates) {
   EXPECT_GT(StalenessOf("explore_commit", world), learned);
 }
 
-// With complete signals pages are crawled at signals, and hardly a crawl finds no change.
+// With complete signals, pages are crawled when they signal, and hardly any crawl finds no change.
 TEST(LearnerReplay, CrawlsOnCompleteSignals) {
   const World world = *MakeWorld("perfect_scarce", 1);
   for (const char* name : {"lambda_learn", "binary_learn"}) {

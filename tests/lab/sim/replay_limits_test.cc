@@ -93,7 +93,7 @@ TEST(FreshnessBound, LetsSpansWaitForEachOther) {
   EXPECT_FALSE(FreshnessBound(pages, options).ok());
 }
 
-// Crawls pages by a script.
+// Crawls pages in the order of a script.
 class ScriptedReplay : public ReplayPolicy {
  public:
   explicit ScriptedReplay(size_t script, size_t pages) : script_(script), pages_(pages) {}
@@ -168,8 +168,8 @@ TEST(Clairvoyant, ServesWhatGainsMostWhereCrawlsAreScarce) {
   EXPECT_EQ(plenty.price(), 0);
 }
 
-// In each world the bound is below the policy that sees all changes, and this policy below
-// hindsight.
+// In each world, the bound is below the staleness of the policy that sees all changes, which is
+// below that of hindsight.
 class Limits : public testing::TestWithParam<const char*> {};
 
 TEST_P(Limits, AreInOrder) {

@@ -46,8 +46,8 @@ ReplayResult Play(const std::vector<HistoryPage>& history, std::string_view poli
 }
 
 TEST(Replay, CountsTheTimeThatACopyIsStale) {
-  // The page is crawled every day; it is stale for a quarter and for half of a day. A minor touch
-  // is no change.
+  // The page is crawled every day. It is stale for a quarter of a day and for half a day. A minor
+  // touch does not count as a change.
   const std::vector<HistoryPage> history = {
       Page(0, 1, {{5.75, true}, {7.25, false}, {10.5, true}, {10.6, true}})};
   const ReplayResult result =
@@ -81,7 +81,7 @@ TEST(Replay, SignalsComeWithTheNextPoll) {
   EXPECT_LT(silent.freshness, told.freshness);
 }
 
-// Pages without importance get no crawls at any budget.
+// Pages without importance are not crawled, at any crawl rate.
 TEST(Replay, LeavesWorthlessPagesAlone) {
   const std::vector<HistoryPage> history = {Page(0, 0, {{5, true}}), Page(1, 0, {{6, true}})};
   const ReplayResult result =
@@ -90,7 +90,7 @@ TEST(Replay, LeavesWorthlessPagesAlone) {
   EXPECT_EQ(result.weighted_freshness, 1);
 }
 
-// Plays ten pages by the rule, one crawl a day over 40 days; only page 0 has touches.
+// Plays ten pages under the rule, with one crawl a day over 40 days. Only page 0 has touches.
 ReplayResult PlayOne(const std::vector<ReplayPage::Touch>& touches, const char* rule,
                      std::optional<double> gone_day = {}, std::optional<double> count_from = {}) {
   std::vector<HistoryPage> history;
@@ -106,7 +106,7 @@ ReplayResult PlayOne(const std::vector<ReplayPage::Touch>& touches, const char* 
   return *result;
 }
 
-// Without signals page 0 is crawled on days 1, 11, 21 and 31.
+// Without signals, page 0 is crawled on days 1, 11, 21 and 31.
 TEST(Replay, SignalsMayBeSilentLateOrUndated) {
   const Instant at = Instant::FromUnixSeconds(At(2.5));
   const auto stale_days = [&](const ReplayPage::Touch& touch) {
@@ -219,8 +219,8 @@ TEST(Replay, RefusesWhatMakesNoSense) {
   }
 }
 
-// Releases change all the pages that they touch, template edits change no page. So one crawl of a
-// page tells about the others of its burst. Pages also change alone, each at its own rate.
+// A release changes all the pages that it touches; a template edit changes no page. So one crawl of
+// a page tells about the others of its burst. Pages also change alone, each at its own rate.
 std::vector<HistoryPage> Site() {
   std::mt19937_64 random(5);
   std::uniform_real_distribution<double> unit(0, 1);

@@ -1,4 +1,4 @@
-// Plots are well-formed, and draw nothing outside their area.
+// Tests that plots are well-formed, and draw nothing outside their area.
 #include "lab/plot/svg_plot.h"
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Tests freshet-sim what-if: its numbers are those of the optimum and of plans; intervals widen
+// Tests freshet-sim what-if: its numbers agree with the optimum and with plans, and intervals widen
 // with uncertainty.
 #include "lab/sim/what_if.h"
 

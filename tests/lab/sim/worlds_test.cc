@@ -1,4 +1,4 @@
-// Tests the gallery: each world behaves as its truth says.
+// Tests the gallery: the events of each world agree with its truth.
 #include "lab/sim/worlds.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ struct Counts {
   double false_signals = 0;
 };
 
-// The counts expected from the truth.
+// Returns the counts that are expected from the truth.
 Counts ExpectedCounts(const World& world) {
   Counts counts;
   std::map<std::string, double> pages_of_host;
@@ -66,7 +66,8 @@ TEST_P(GalleryTest, HappensAtTheRatesOfItsTruth) {
   const World world = *MakeWorld(GetParam().name, 7);
   const Counts expected = ExpectedCounts(world);
   const Counts seen = SeenCounts(world);
-  // Counts of Poisson processes; for clustered edits the variance of the gaps adds to theirs.
+  // The counts are those of Poisson processes. For clustered edits, the variance of the gaps is
+  // added.
   const double clusters = world.name == "bursty" ? 7 : 1;
   const auto errors = [&](double count) { return 5 * std::sqrt(clusters * count) + 1e-9; };
   EXPECT_NEAR(seen.changes, expected.changes, errors(expected.changes));
@@ -179,7 +180,8 @@ TEST(Hindsight, FollowsTheRatesInForce) {
   EXPECT_EQ(policy.Pick(world.begin + Duration::Hours(51 * 24)), 1u);
 }
 
-// A burst without changes does not affect its pages; one with half of the pages changed does.
+// A burst without changes does not affect its pages. A burst in which half of the pages have
+// changed does.
 TEST(Hindsight, KnowsWhatABurstIsWorth) {
   World world;
   world.begin = Instant::FromUnixSeconds(0);

@@ -1,4 +1,4 @@
-// Tests how freshet-sim what-if reads pages of a running server, and judges them by the server's
+// Tests how freshet-sim what-if reads pages of a running server, and rates them by the server's
 // estimates.
 #include "lab/what_if/server_pages.h"
 

@@ -47,7 +47,7 @@ TEST(ShortenTexts, BoundsAnAcknowledgementAndSaysWhereTextIsMissing) {
   EXPECT_EQ(last.error().reason(), "...");
 }
 
-// Each server of a fleet shortens only its own part; the bound holds for the joined answer.
+// Each server of a fleet shortens only its own part. The bound also applies to the joined answer.
 TEST(ShortenTexts, HoldsForPartsTogether) {
   v1::BatchAck all;
   PartedAck parted(/*sequence=*/7, 1000, 3, [&](v1::BatchAck ack) { all = std::move(ack); });
@@ -63,7 +63,7 @@ TEST(ShortenTexts, HoldsForPartsTogether) {
   EXPECT_LT(all.ByteSizeLong(), kMaxTextBytesPerAck + 1000 * 40);
 }
 
-// A part of a message has its own numbering of items and faults.
+// In a part of a message, items and faults are numbered from the start of the part.
 TEST(PartOfAMessage, KeepsItsItemsAndTheirFaults) {
   v1::ReturnLeasesRequest leases;
   v1::UpsertPagesRequest pages;
@@ -91,7 +91,7 @@ TEST(PartOfAMessage, KeepsItsItemsAndTheirFaults) {
   EXPECT_EQ(faults[2].item, 2);
 }
 
-// Reading a message replaces its bad bytes, so another server would accept the item.
+// Reading a message replaces its bad bytes, so another server would otherwise accept the item.
 TEST(PartOfAMessage, HasNoItemThatIsRefusedForItsTexts) {
   const std::vector<TextFault> faults = {{1, "etag"}, {2, "etag"}, {2, "url"}};
   EXPECT_FALSE(HasRefusedText(faults, 0));

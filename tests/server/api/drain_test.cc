@@ -1,4 +1,4 @@
-// Checks whether a server of a cluster may stop so that another takes over.
+// Tests whether a server of a cluster may stop, so that another one takes over.
 #include "server/api/drain.h"
 
 #include "gmock/gmock.h"
@@ -18,12 +18,12 @@ v1::FleetStandby Standby(const std::string& node, bool ready) {
   return standby;
 }
 
-// Kafka may choose any of the standbys, so all must be ready.
+// Kafka can choose any of the standbys, so all must be ready.
 TEST(DrainTest, EndsWhereAllStandbysAreReadyAndOnOtherNodes) {
   EXPECT_EQ(WhyNotDrained("a", {Standby("b", true)}), "");
   EXPECT_EQ(WhyNotDrained("a", {Standby("b", true), Standby("c", true)}), "");
   EXPECT_THAT(WhyNotDrained("a", {}), HasSubstr("no server could take over"));
-  // Kafka does not choose a standby that has not read the log once.
+  // Kafka does not choose a standby that has not read the whole log yet.
   v1::FleetStandby reads = Standby("d", false);
   reads.clear_behind();
   EXPECT_THAT(WhyNotDrained("a", {reads}), HasSubstr("no server could take over"));

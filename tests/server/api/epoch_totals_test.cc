@@ -1,4 +1,4 @@
-// Totals of an epoch on their way between divisions.
+// Tests the totals of an epoch that divisions send each other.
 #include "server/api/epoch_totals.h"
 
 #include <functional>
@@ -21,7 +21,7 @@ void AddSources(const std::vector<std::string>& names, Sources* sources) {
   for (const std::string& name : names) sources->Add(*sources->Propose(name));
 }
 
-// A page with signals of one source class.
+// Returns a page with signals of one source class.
 PageClass Signalled(SourceClass source_class, double signals) {
   return {.source_class = source_class,
           .recall = 0.5,
@@ -33,7 +33,7 @@ PageClass Signalled(SourceClass source_class, double signals) {
           .seen = true};
 }
 
-// Totals of a store whose sources are kCdn and kSitemap.
+// Returns the totals of a store whose sources are kCdn and kSitemap.
 EpochTotals SomeTotals() {
   EpochSums sums;
   for (uint16_t slot = 0; slot < 40; ++slot) {

@@ -1,4 +1,4 @@
-// Answers of servers of several divisions are joined into one.
+// Tests that the answers of servers of several divisions are joined into one.
 #include "server/api/fleet_sums.h"
 
 #include <algorithm>
@@ -47,8 +47,8 @@ TEST(FleetSumsTest, FreshnessIsTheMeanOfAllPagesAndTheEpochIsTheLastOne) {
   EXPECT_EQ(sum.schedule().pause_reason(), "a new disk");
   EXPECT_EQ(sum.ingest().results_gone(), 11U);
   EXPECT_EQ(sum.store().write_error(), "disk full");
-  // A division without pages changes no mean. A division without an epoch is the furthest behind,
-  // so the sum has no epoch time either.
+  // A division without pages does not change any mean. A division without an epoch is the furthest
+  // behind, so the sum has no epoch time either.
   AddAnswer(v1::GetStatisticsRequest(), v1::GetStatisticsResponse(), &sum);
   EXPECT_DOUBLE_EQ(sum.pages().believed_freshness(), 0.6);
   EXPECT_FALSE(sum.pages().has_last_epoch_time());
@@ -141,7 +141,7 @@ TEST(FleetSumsTest, MessagesHaveWhatTheRouteOfTheirMethodNeeds) {
                                &response == v1::GetFleetResponse::descriptor();
     EXPECT_TRUE(rule.route != Route::kByHost || names_host) << name;
     EXPECT_TRUE(rule.route != Route::kAll || names_missing) << name;
-    // A list over divisions in turn needs a token to continue.
+    // A list that asks one division after the other needs a token to continue.
     EXPECT_TRUE(rule.route != Route::kInTurn ||
                 response.FindFieldByName("next_page_token") != nullptr)
         << name;

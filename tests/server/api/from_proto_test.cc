@@ -55,7 +55,7 @@ TEST(FromProto, HostsComeFromHostsAndUrls) {
     EXPECT_EQ(*host, "example.test");
   }
   EXPECT_EQ(ConvertHost("").status().message(), "host: is empty");
-  // The message names the field once.
+  // The message names the field only once.
   EXPECT_EQ(ConvertHost("a b").status().message(), "host: holds a space or control character");
   EXPECT_EQ(ConvertHost("http://:80/x").status().message(), "host: is missing");
   EXPECT_EQ(ConvertHost("a.test:x").status().message(), "host: port must be 0 to 65535");
@@ -77,14 +77,14 @@ TEST(FromProto, ResultsByLeaseGoToTheSlotOfTheLease) {
   EXPECT_EQ(report.retry_after, Duration::Seconds(30));
   EXPECT_EQ(report.outcome, CrawlOutcome::kError);
 
-  // A lease id that no run can have issued gets another code than an expired lease.
+  // A lease id that no run can have issued gets a different code than an expired lease.
   EXPECT_EQ(FaultOf(ConvertResult(result, 2, kNow).status()).code(), v1::ERROR_CODE_UNKNOWN_LEASE);
   result.set_lease_id(12345);
   EXPECT_EQ(ConvertResult(result, 3, kNow).status(), NotFound("lease_id: 12345 was never issued"));
 }
 
-// The slot in a lease id tells the page even if its URL does not: pages of earlier releases keep
-// the text that they were stored under.
+// The slot in a lease id identifies the page's shard even if the URL does not, because pages of
+// earlier releases keep the text under which they were stored.
 TEST(FromProto, ALeaseTellsWhereItsPageIsWhateverItIsCalled) {
   const std::string url = "http://a.test/?q='x'";
   const Slot slot = SlotOfHost("a.test");
@@ -112,7 +112,7 @@ TEST(FromProto, ALeaseTellsWhereItsPageIsWhateverItIsCalled) {
     EXPECT_FALSE(report().key.has_value());
     EXPECT_EQ(report().as_sent, (PageKey{"DEFAULT", text}));
   }
-  // Without a lease only the URL can tell the page.
+  // Without a lease, only the URL can identify the page.
   result.set_lease_id(0);
   EXPECT_FALSE(convert());
   EXPECT_EQ(field(), "url");
@@ -142,7 +142,7 @@ TEST(FromProto, TimesMayBeAheadByTheSkewAndNoMore) {
   EXPECT_EQ(ConvertResult(result, 3, kNow).status(), InvalidArgument("fetch_time: is before 1990"));
 }
 
-// A lease bounds the fetch time, so no time is refused under it.
+// A lease limits the fetch time, so no time is refused under a lease.
 TEST(FromProto, TimesUnderALeaseAreTakenAndNoted) {
   v1::CrawlResult result;
   result.set_lease_id((uint64_t{3} << 44) + 4096 * 5 + 77);

@@ -10,7 +10,7 @@
 namespace freshet {
 namespace {
 
-// A clock that a test sets. Thread-compatible.
+// A clock that the test sets. Thread-compatible.
 class HandClock final : public Clock {
  public:
   Instant Now() override { return now_; }
@@ -46,7 +46,7 @@ TEST(TracerTest, FollowsTheShare) {
   EXPECT_NE(tracer.Sample("/a/B", "id"), nullptr);
 }
 
-// The parts follow each other without a gap; those of the last shard count.
+// The parts follow each other without a gap. The parts of the shard that finished last count.
 TEST(MessageTraceTest, SaysHowLongEachPartTook) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), &std::fclose);
   SetLogFile(file.get());

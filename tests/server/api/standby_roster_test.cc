@@ -1,4 +1,4 @@
-// Standbys whose messages a server has received.
+// Tests the list of standbys from which a server has received messages.
 #include "server/api/standby_roster.h"
 
 #include <string>
@@ -54,7 +54,7 @@ TEST(StandbyRosterTest, IsBounded) {
       << "who is silent has lost his";
 }
 
-// The waits of this test use real time.
+// This test waits in real time.
 TEST(StandbyRosterTest, AwaitsThoseThatMayTakeOverAndCanLoad) {
   StandbyRoster roster;
   SystemClock clock;
@@ -63,8 +63,8 @@ TEST(StandbyRosterTest, AwaitsThoseThatMayTakeOverAndCanLoad) {
   roster.AskToLoad();
   EXPECT_TRUE(roster.asked_to_load());
   EXPECT_TRUE(roster.AwaitLoaded(clock, kSoon)) << "there is nobody";
-  // A standby that has never read the whole log cannot take over. An earlier release loads only
-  // after its take-over.
+  // A standby that has never read the whole log cannot take over. A standby of an earlier release
+  // loads the pages only after it has taken over.
   v1::FleetStandby reading = Called("reading");
   reading.set_loaded(false);
   v1::FleetStandby before = Called("before");
@@ -94,10 +94,10 @@ TEST(StandbyRosterTest, AwaitsThoseThatMayTakeOverAndCanLoad) {
     two[1].set_loaded(true);
     EXPECT_TRUE(roster.Hear(two[1], clock.Now()).ok());
   });
-  // AwaitLoaded() returns early after each message, so the loop goes on until both are loaded.
+  // AwaitLoaded() returns early after each message, so the loop repeats it until both are loaded.
   while (!roster.AwaitLoaded(clock, Duration::Seconds(100))) continue;
   later.join();
-  // A standby that has left is not waited for.
+  // The server does not wait for a standby that has disconnected.
   two[1].set_loaded(false);
   ASSERT_TRUE(roster.Hear(two[1], clock.Now() - Duration::Seconds(6)).ok());
   EXPECT_TRUE(roster.AwaitLoaded(clock, kSoon));

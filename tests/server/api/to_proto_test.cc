@@ -55,8 +55,8 @@ TEST(ToProto, TimesStayWithinWhatMessagesCanSay) {
   EXPECT_EQ(span(Duration::Micros(-1'500'000)), "-1.500s");
 }
 
-// Earlier releases stored any date that a site sent. A site asked for changes since 2099 always
-// answers that there are none.
+// Earlier releases stored any date that a site sent. A site that is asked for changes since 2099
+// always answers that there are none.
 TEST(ToProto, ALastModifiedThatCannotBeIsNotSentBack) {
   for (const int64_t seconds :
        {int64_t{0}, int64_t{631'151'999}, int64_t{1'700'000'001}, int64_t{4'070'908'800}}) {

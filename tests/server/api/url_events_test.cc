@@ -1,4 +1,4 @@
-// Events of URLs of the crawl-frontier API between the servers of a fleet.
+// Tests events of URLs of the crawl-frontier API that servers of a fleet send each other.
 #include "server/api/url_events.h"
 
 #include <memory>

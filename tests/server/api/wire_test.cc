@@ -45,7 +45,7 @@ std::string Varint(uint64_t value) {
   return text + static_cast<char>(value);
 }
 
-// A field with length-delimited content, such as an inner message.
+// Returns a field with length-delimited content, such as an inner message.
 std::string Delimited(int number, const std::string& content) {
   return Varint(static_cast<uint64_t>(number) << 3 | 2) + Varint(content.size()) + content;
 }
@@ -100,7 +100,8 @@ TEST_F(WireTest, CountsWhatIsCompressedBeforeItIsInflated) {
   EXPECT_EQ(SizeOf(grpc::ByteBuffer()), 0U);
 }
 
-// A request with a few numbers and texts may be only 64 KiB, whatever fields a client adds.
+// A request that has only some numbers and texts may have only 64 KiB, whatever fields a client
+// adds.
 TEST_F(WireTest, TakesLittleWhereNothingIsRepeated) {
   const std::string unknown = "\xc2\x3e\xf0\xa2\x04" + std::string(70'000, '\0');  // field 1000
   for (const std::string& bytes : {unknown, Gzip(unknown)}) {
@@ -175,7 +176,7 @@ TEST_F(WireTest, RefusesWhatIsNoMessage) {
   }
 }
 
-// Messages of the largest size, made of parts that would cost the most memory.
+// Messages of the maximum size, made of the parts that would cost the most memory.
 TEST_F(WireTest, TakesNoMoreMemoryThanTheMessageWhateverItHolds) {
   constexpr size_t kBytes = limits::kMaxMessageBytes;
   struct Hostile {
@@ -236,7 +237,7 @@ TEST_F(WireTest, CountsWhatIsRepeated) {
   EXPECT_EQ(count(results(1000)).first, "");
   EXPECT_EQ(count(results(1001)).second, 1001u);
   EXPECT_EQ(count(results(1) + results(1)).first, "results: occurs twice");
-  // Among different kinds in one message the last one counts, as in protobuf.
+  // If a message has results and leases, the last kind counts, as in protobuf.
   EXPECT_EQ(count(results(1) + leases(1)).first, "");
   EXPECT_EQ(count(Repeated("\x78\x01", limits::kMaxUnknownFieldsPerMessage)).first, "");
   EXPECT_THAT(count(Repeated("\x78\x01", limits::kMaxUnknownFieldsPerMessage + 1)).first,

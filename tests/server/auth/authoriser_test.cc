@@ -30,7 +30,7 @@ Credentials Certificate(std::vector<std::string> names) {
   return credentials;
 }
 
-// Identities with tokens of the same name.
+// Returns some identities, whose tokens have the same names.
 Identities Some() {
   std::string yaml = "identities:\n";
   const auto add = [&yaml](const std::string& name, const std::string& rest) {
@@ -128,7 +128,7 @@ TEST(Authoriser, OpensWhatIsSaidAndNothingElse) {
   EXPECT_TRUE(Try(authoriser, "http:/healthz", {}).ok());
 }
 
-// Methods that ignore an identity's limit must refuse it.
+// A method that ignores an identity's limit must refuse the identity.
 TEST(Authoriser, LimitedIdentitiesCallOnlyWhatIsBoundedByTheirLimits) {
   Authoriser authoriser({}, false);
   authoriser.SetIdentities(Some());

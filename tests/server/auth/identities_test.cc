@@ -20,7 +20,7 @@ std::string ParseError(const std::string& yaml) {
   return identities.ok() ? "" : std::string(identities.status().message());
 }
 
-// A file with one identity: a name, a token, and these lines.
+// Returns a file with one identity: a name, a token, and these lines.
 std::string FileWith(const std::string& lines) {
   return "identities:\n  - name: a\n    token_sha256: " + std::string(kTestDigest) + "\n" + lines;
 }
@@ -124,7 +124,7 @@ TEST(Identities, DoesNotPretendToLimitWorkersAndAdmins) {
   EXPECT_EQ(ParseError(FileWith("    roles: [worker]\n    items_per_second: 5")), "");
 }
 
-// A token in place of its hash must not get into the log.
+// If a file has a token in place of its hash, the token must not get into the log.
 TEST(Identities, NeverQuotesWhatMayBeASecret) {
   EXPECT_THAT(ParseError("identities:\n  - name: a\n    token_sha256: hunter2\n"),
               testing::AllOf(HasSubstr("64 hexadecimal digits"), Not(HasSubstr("hunter2"))));

@@ -1,5 +1,5 @@
-// A forwarded call carries the client's proofs. They are believed only with the key of this
-// process.
+// Tests that a forwarded call carries the client's proofs, which are believed only with the key of
+// this process.
 #include "server/auth/on_behalf.h"
 
 #include "gmock/gmock.h"
@@ -61,7 +61,8 @@ TEST(OnBehalf, WithoutTheKeyNothingIsBelieved) {
   EXPECT_FALSE(none.Take());
 }
 
-// Only this process may state that it has let a client in, and forwarding drops that statement.
+// Only this process may state that it has already checked a client, and forwarding drops this
+// statement.
 TEST(OnBehalf, IsLetInAlreadyWithTheKeyAlone) {
   const auto let_in = [](const std::string& key) {
     OnBehalfReader reader;

@@ -21,7 +21,7 @@ TEST(Background, ClientsTakeTurnsHoweverMuchOneHasPosted) {
   held.get_future().wait();
   for (int i = 0; i < 5; ++i) background.Post("a", [&done] { done += 'a'; });
   background.Post("b", [&done] { done += 'b'; });
-  // A task that posts its next piece at its end, as lists do.
+  // A task that posts its next part when it ends, as lists do.
   background.Post("c", [&] {
     done += 'c';
     background.Post("c", [&done] { done += 'C'; });

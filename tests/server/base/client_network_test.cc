@@ -11,7 +11,7 @@ TEST(ClientNetwork, IsTheAddressOrTheFirstHalfOfALongOne) {
   EXPECT_EQ(text("ipv6:[2001:db8:1:2:3:4:5:6]:443"), "2001:db8:1:2::/64");
   EXPECT_EQ(text("ipv6:%5B2001:db8:1:2:aaaa::1%5D:80"), "2001:db8:1:2::/64");
   EXPECT_EQ(text("ipv6:%5Bfe80::1%25eth0%5D:80"), "fe80::/64");
-  // IPv4 addresses in IPv6 form belong to the same client.
+  // IPv4 addresses in IPv6 form count as the same client.
   EXPECT_EQ(text("ipv6:[::ffff:192.0.2.1]:443"), "192.0.2.1");
   EXPECT_EQ(text("ipv6:[::1]:443"), "::1");
   for (const char* other : {"", "ipv4:", "ipv4:nonsense", "unix:/tmp/x", "ipv6:[zz]:1", "ipv4:1"}) {

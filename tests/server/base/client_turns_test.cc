@@ -49,7 +49,7 @@ TEST(ClientTurns, GoByWeight) {
   for (const char* work : {"s1", "s2", "s3"}) turns.Push(2, work, 4);
   EXPECT_EQ(turns.front(), "large1");
   EXPECT_THAT(PopAll(turns), ElementsAre("large1", "s1", "s2", "s3", "large2", "large3"));
-  // A client that pushes again after each turn does not keep others from their turns.
+  // A client that pushes again after each turn does not delay the turns of others.
   turns.Push(1, "a1");
   turns.Push(1, "a2");
   turns.Push(2, "b1");

@@ -86,7 +86,7 @@ TEST(Mailbox, AsksToStopThenRefuses) {
   EXPECT_EQ(box.Push(3, 8, At(1)), PushOutcome::kTaken);
 }
 
-// Items taken ahead keep their weight until they are released, so senders still wait.
+// Items that were taken ahead keep their weight until they are released, so senders still wait.
 TEST(Mailbox, WhatIsTakenAheadWeighsOn) {
   Mailbox<int> box(kLimits);
   EXPECT_EQ(box.Push(1, 4, At(0)), PushOutcome::kTaken);
@@ -113,7 +113,7 @@ TEST(Mailbox, WaitsForMoreThanWasThere) {
   EXPECT_EQ(box.Push(2, 8, At(0)), PushOutcome::kTakenOver);
   std::vector<int> items;
   (void)box.DrainAhead(100, &items);
-  // The item came before the wait, which must not miss it.
+  // The item arrived before the wait, which must not miss it.
   EXPECT_EQ(box.PushAlways(3), PushOutcome::kTaken);
   box.WaitForMore(Duration::Infinite());
   box.Wake();

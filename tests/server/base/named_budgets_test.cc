@@ -33,7 +33,7 @@ TEST(NamedBudgets, EachHasItsOwn) {
   const auto flood = budgets.Of("flood", std::nullopt, After(0));
   EXPECT_EQ(flood->Take(1000, After(0)), Duration::Seconds(99));
   EXPECT_EQ(budgets.Of("good", std::nullopt, After(0))->Take(10, After(0)), Duration());
-  // A client that returns under its name keeps its debt.
+  // A client that returns under its old name still has its debt.
   EXPECT_EQ(budgets.Of("flood", std::nullopt, After(9)), flood);
   EXPECT_EQ(budgets.Of("flood", std::nullopt, After(9))->TakeIfLeft(1, After(9)),
             Duration::Seconds(90));
@@ -57,14 +57,15 @@ TEST(NamedBudgets, InventedNamesTakeNoMemory) {
         ->Take(1, After(0.5));
     EXPECT_LE(budgets.size(), kMost);
   }
-  // Clients that find no room share one budget.
+  // Clients for which there is no room share one budget.
   const auto others = budgets.Of("invented 98", std::nullopt, After(0.5));
   EXPECT_EQ(budgets.Of("invented 99", std::nullopt, After(0.5)), others);
   EXPECT_GT(others->TakeIfLeft(1, After(0.5)), Duration());
-  // Clients with a configured rate always have their own budget.
+  // A client with a configured rate always has a separate budget.
   const auto own = budgets.Of("own", 5, After(0.5));
   EXPECT_EQ(budgets.Of("own", 5, After(0.5)), own);
-  // A full bucket makes room for a new client; a budget that is in use or in debt stays.
+  // A full bucket can be replaced by that of a new client. A budget that is in use or in debt
+  // stays.
   const auto later = budgets.Of("later", std::nullopt, After(10));
   EXPECT_NE(later, others);
   EXPECT_EQ(budgets.size(), 4U);

@@ -13,7 +13,7 @@
 namespace freshet {
 namespace {
 
-// Records the thread of its destruction, which waits for `may_go`.
+// Records the thread on which it is destroyed. The destructor waits for `may_go`.
 struct Left {
   std::future<void> may_go;
   std::atomic<std::thread::id>* gone_on;
@@ -28,7 +28,8 @@ TEST(Reaper, DestroysOnAnotherThreadAndNobodyWaits) {
   std::promise<void> may_go;
   std::atomic<std::thread::id> gone_on{};
   Reaper reaper;
-  // An initialiser list would keep a copy, which might be the last one and die on this thread.
+  // An initialiser list would keep a copy, which might be the last one and be destroyed on this
+  // thread.
   std::vector<std::shared_ptr<void>> list;
   list.emplace_back(new Left{may_go.get_future(), &gone_on});
   reaper.Destroy(std::move(list));

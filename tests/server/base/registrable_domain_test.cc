@@ -9,7 +9,7 @@ TEST(RegistrableDomain, IsWhatSomebodyHasRegistered) {
   EXPECT_EQ(RegistrableDomainOf("example.org"), "example.org");
   EXPECT_EQ(RegistrableDomainOf("www.example.org"), "example.org");
   EXPECT_EQ(RegistrableDomainOf("a.b.c.example.co.uk"), "example.co.uk");
-  // A name that is in no list has its last two labels as its domain.
+  // The domain of a name that is in no list is its last two labels.
   EXPECT_EQ(RegistrableDomainOf("h17.evil.example"), "evil.example");
   // Names in other scripts are in Punycode, as in canonical URLs.
   EXPECT_EQ(RegistrableDomainOf("www.xn--85x722f.xn--55qx5d.cn"), "xn--85x722f.xn--55qx5d.cn");

@@ -5,7 +5,7 @@
 namespace freshet {
 namespace {
 
-// Turns of a thread whose events cost this.
+// Makes turns of a thread whose events take the time `cost`.
 size_t After(TurnSize& size, int turns, Duration cost) {
   for (int i = 0; i < turns; ++i) {
     size.Took(size.events(), cost * static_cast<int64_t>(size.events()));
@@ -23,7 +23,7 @@ TEST(TurnSize, FollowsTheCostOfEvents) {
   EXPECT_EQ(After(size, 5, Duration::Micros(5)), 4000U);
 }
 
-// After a few cheap events many dear ones may come.
+// After a few cheap events, many expensive ones can come.
 TEST(TurnSize, ShortTurnsDoNotMakeItGrow) {
   TurnSize size(100, 4000, Duration::Millis(20));
   (void)After(size, 1, Duration::Micros(40));

@@ -1,5 +1,5 @@
-// Generated files of the table of keys, which must equal those in the repository.
-// FRESHET_WRITE_GOLDEN in the environment writes them.
+// Tests that the files generated from the table of keys equal those in the repository. If
+// FRESHET_WRITE_GOLDEN is in the environment, writes them.
 #include "server/config/describe.h"
 
 #include <cstdlib>
@@ -52,8 +52,8 @@ TEST(ConfigDescription, EveryKeyIsDescribed) {
   }
 }
 
-// Printing a configuration in which every value differs from its default, and loading that text,
-// gives the same configuration.
+// If a configuration in which every value differs from its default is printed, and the text is
+// loaded, the result is the same configuration.
 TEST(ConfigDescription, WhatIsPrintedGivesTheSame) {
   LoadedConfig loaded;
   LoadYaml(R"(
@@ -113,7 +113,7 @@ TEST(ConfigDescription, PrintsWhereValuesComeFrom) {
   EXPECT_THAT(text, HasSubstr("\ncrawl_rate: 10  # default; what is set at run time wins\n"));
 }
 
-// A spot check of a few keys; tests/python validates the rest.
+// Checks only a few keys. tests/python validates the rest.
 TEST(ConfigDescription, TheSchemaKnowsTypesAndBounds) {
   const nlohmann::json schema = nlohmann::json::parse(ConfigSchema());
   const auto& properties = schema["properties"];

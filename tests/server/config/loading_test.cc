@@ -58,7 +58,8 @@ TEST_F(LoadingTest, NamesEveryProblemWithItsLine) {
   EXPECT_EQ(loaded.problems[4].line, 5);
   EXPECT_EQ(loaded.Describe(loaded.problems[1]), loaded.file + ":3: " + loaded.problems[1].text);
   EXPECT_THAT(std::string(loaded.status().message()), HasSubstr("(and 5 more: --check-config"));
-  // Good keys count even beside bad ones, so that keys which depend on them are not reported, too.
+  // Valid keys are used even if others are wrong, so that errors are not reported for keys that
+  // depend on them.
   EXPECT_EQ(loaded.config.shards, 3);
 }
 
@@ -88,7 +89,7 @@ TEST_F(LoadingTest, UnknownVariablesAreNamedAndThoseOfOthersLeftAlone) {
                               {"FRESHET_CONFIG", "/nowhere"},
                               {"FRESHETS", "x"},
                               {"HOME", "/"},
-                              // Variables of a Kubernetes service called freshet.
+                              // Kubernetes sets these variables for a service called freshet.
                               {"FRESHET_SERVICE_HOST", "10.0.0.1"},
                               {"FRESHET_SERVICE_PORT_GRPC", "7071"},
                               {"FRESHET_PORT", "tcp://10.0.0.1:7071"},

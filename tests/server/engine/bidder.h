@@ -1,5 +1,5 @@
-// A shard as the ranking of its bids sees it: an index with pages of some classes. Tests check
-// picks against all pages, one by one.
+// A shard as the ranking of its bids sees it: an index with pages of some classes. Tests compare
+// each pick with all pages, one by one.
 #ifndef FRESHET_TESTS_SERVER_ENGINE_BIDDER_H_
 #define FRESHET_TESTS_SERVER_ENGINE_BIDDER_H_
 
@@ -21,8 +21,8 @@ inline constexpr size_t kShards = 3;
 inline constexpr uint32_t kPagesOfClass = 30;
 // The classes of these tests.
 inline constexpr CrawlClass kCommon = 0;
-inline constexpr CrawlClass kDear = 1;   // the highest values of all
-inline constexpr CrawlClass kCheap = 2;  // the lowest values
+inline constexpr CrawlClass kDear = 1;   // has the highest values
+inline constexpr CrawlClass kCheap = 2;  // has the lowest values
 inline constexpr CrawlClass kCapped = 3;
 inline constexpr std::array<double, 4> kImportance = {1, 20, 0.01, 5};
 
@@ -83,9 +83,9 @@ class Bidder {
     IndexEntry entry;
     CrawlClass crawl_class = 0;
     bool offered = true;
-    bool taken = false;  // by an earlier tick of the same hand-out
+    bool taken = false;  // taken by an earlier tick of the same hand-out
   };
-  // The highest value among eligible pages of these classes; below 0 = none is eligible.
+  // Returns the highest value among eligible pages of these classes; below 0 = none is eligible.
   [[nodiscard]] double BestOf(ClassSet among, Instant at) const {
     double best = -1;
     for (const Page& page : pages_) {

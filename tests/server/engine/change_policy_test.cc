@@ -1,4 +1,4 @@
-// Changes of policy over several shards of different speed.
+// Tests changes of policy over several shards of different speed.
 #include <future>
 #include <memory>
 #include <string>
@@ -29,7 +29,7 @@ class ChangePolicyTest : public testing::Test {
   }
   ~ChangePolicyTest() override { plans_.Stop(); }
 
-  // Begins a change in the way of AdminService.
+  // Begins a change in the same way as AdminService.
   std::future<Status> Begin(const std::string& name) {
     settings_.set_policy(name, Now().pending.empty());
     auto done = std::make_shared<std::promise<Status>>();

@@ -21,7 +21,7 @@ std::string NameOf(int i) { return "c" + std::to_string(i); }
 
 class ClassTableTest : public testing::Test {
  protected:
-  // Makes a change that all shards apply.
+  // Makes a change, which all shards apply.
   void Tell(const std::string& crawl_id, bool of_rate = false) {
     const auto staged = classes_.Stage(crawl_id, of_rate);
     ASSERT_TRUE(staged.ok()) << staged.status();
@@ -33,7 +33,7 @@ class ClassTableTest : public testing::Test {
     if (*tell) Tell(crawl_id);
     return true;
   }
-  // Names crawl ids until the client gets no more; returns those that it got.
+  // Names crawl ids until the client gets no more. Returns the crawl ids that it got.
   std::vector<std::string> Fill(const Claim& claim, const std::string& prefix, int64_t second) {
     std::vector<std::string> names;
     for (int i = 0; Give(prefix + NameOf(i), claim, second); ++i)
@@ -62,7 +62,7 @@ TEST_F(ClassTableTest, WhatWasDroppedLeavesNoTrace) {
     classes_.Drop(NameOf(i), *staged);
     EXPECT_EQ(classes_.Of(NameOf(i)), 0);
   }
-  // A dropped removal of a class leaves no trace either.
+  // If the removal of a class is dropped, it leaves no trace either.
   Tell("kept", true);
   const CrawlClass before = classes_.Of("kept");
   classes_.Drop("kept", *classes_.Stage("kept", false));
@@ -102,7 +102,8 @@ TEST_F(ClassTableTest, WhatNobodyHoldsGoesToAnother) {
   EXPECT_NE(classes_.TakeIdle(kFirstClient, Second(4)), std::nullopt);
 }
 
-// A class number rests before its next crawl id gets it. No client may make most numbers rest.
+// A class number is not reused for a while after its crawl id is gone. A client must not be able to
+// block most numbers in this way.
 TEST_F(ClassTableTest, OneThatNamesNewCrawlIdsAllTheTimeLeavesRoomForOthers) {
   for (int i = 0; i < 1000; ++i) {
     const Instant now = Second(0) + Duration::Millis(i);
@@ -145,7 +146,7 @@ TEST_F(ClassTableTest, OneThatIsNamedAgainStays) {
   classes_.OnDeclassed(1, mine[0]);
   EXPECT_EQ(classes_.Of(mine[0]), before);
   Tell(mine[0]);
-  // Counts that shards reported before do not free the class.
+  // Counts that shards reported earlier do not free the class.
   Declass(mine[0]);
   EXPECT_EQ(classes_.Of(mine[0]), before);
 }

@@ -42,7 +42,8 @@ class CountingSink final : public AssignmentSink {
   std::promise<std::map<std::string, int>> done_;
 };
 
-// A state in the middle of a change of policy: one shard has its plan, the other still its index.
+// In the middle of a change of policy, one shard already has its plan, and the other still uses its
+// index.
 TEST(Dispatcher, SharesTicksBetweenShardsThatPickByDifferentKindsOfPolicy) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}, CrawlPolicy(PlanMethod::kUniform)});
   shards.Fill(0, 60);
@@ -59,7 +60,7 @@ TEST(Dispatcher, SharesTicksBetweenShardsThatPickByDifferentKindsOfPolicy) {
   dispatcher.Stop();
 }
 
-// Shards outlive the dispatcher and still report ended leases.
+// Shards outlive the dispatcher and still report leases that end.
 TEST(Dispatcher, HearsOfLeasesAfterItHasStopped) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
   shards.Fill(0, 5);
@@ -77,7 +78,7 @@ TEST(Dispatcher, HearsOfLeasesAfterItHasStopped) {
                                       std::make_shared<CountingSink>(1), 2);
   ASSERT_TRUE(second.ok());
   dispatcher.Grant(*second, 1);
-  // The second worker has the same name and waits until the first one's lease ends.
+  // The second worker has the same name and waits until the lease of the first one ends.
   const uint64_t before = dispatcher.stats().ticks_without_credit;
   WaitUntil([&] { return dispatcher.stats().ticks_without_credit > before; });
   dispatcher.Stop();
@@ -87,7 +88,7 @@ TEST(Dispatcher, HearsOfLeasesAfterItHasStopped) {
   dispatcher.Leave(*first);
 }
 
-// Invented names take neither all pages nor all ticks, and later workers still get pages.
+// Invented names do not take all pages or all ticks, and workers that join later still get pages.
 TEST(Dispatcher, BoundsWhatInventedNamesTake) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
   shards.Fill(0, 100);
@@ -111,18 +112,18 @@ TEST(Dispatcher, BoundsWhatInventedNamesTake) {
   (void)join("elsewhere", "there", 1)->Await();
   EXPECT_EQ(dispatcher.stats().workers_at_allowance, 1u);
   EXPECT_EQ(dispatcher.stats().newcomer_leases, 5u);
-  // A worker with results is served.
+  // A worker that has reported results gets pages.
   LeaseTallies answered;
   answered[{"here", "proven"}].answered = 1;
   dispatcher.OnLeases(answered);
   (void)join("proven", "here", 20)->Await();
   EXPECT_FALSE(late->served());
-  // A lease ends, so the next waiting worker gets its place.
+  // A lease ends, so the next waiting worker gets a page in its place.
   LeaseTallies ended;
   ended[{"here", "invented 2"}] = {.ended = 1, .expired = 1};
   dispatcher.OnLeases(ended);
   (void)late->Await();
-  // The result of a waiting worker ends its wait.
+  // A waiting worker reports a result, which ends its wait.
   const auto waiting = join("late", "here", 1);
   WaitUntil([&] { return dispatcher.stats().workers_at_allowance > 0; });
   answered.clear();
@@ -133,7 +134,7 @@ TEST(Dispatcher, BoundsWhatInventedNamesTake) {
   dispatcher.Stop();
 }
 
-// The share holds for any number of new names.
+// The share is the same for any number of new names.
 TEST(Dispatcher, NewcomersGetEveryFourthPageWhileOthersWantThem) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
   shards.Fill(0, 400);
@@ -158,7 +159,7 @@ TEST(Dispatcher, NewcomersGetEveryFourthPageWhileOthersWantThem) {
   (void)sink->Await();
   std::vector<std::string> order;
   for (const RecentAssignment& one : dispatcher.recent()) order.push_back(one.worker);
-  // Among the 20 pages from the worker's last one, newcomers have five.
+  // Newcomers have five of the 20 pages from the last page of the proven worker on.
   const auto last = std::find(order.begin(), order.end(), "proven");
   ASSERT_LT(last + 20, order.end());
   EXPECT_EQ(std::count(last, last + 20, "proven"), 15);
@@ -193,8 +194,8 @@ class AskingAgain final : public AssignmentSink {
   std::promise<void> done_;
 };
 
-// If a host gives a page only now and then, most terms of a round get no page. Turns must follow
-// the pages that were given, or the first worker of each round would get them all.
+// If a host has a page only now and then, most requests of a round get none. Turns must count the
+// pages that were given; otherwise the first worker of each round would get all of them.
 TEST(Dispatcher, NewcomersGetTheirShareWherePagesAreScarce) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
   shards.Fill(0, 100);
@@ -220,7 +221,7 @@ TEST(Dispatcher, NewcomersGetTheirShareWherePagesAreScarce) {
   dispatcher.Stop();
 }
 
-// Holds on a busy machine: ticks that were missed are made up for.
+// This works on a busy machine, too, because missed ticks are made up for.
 TEST(Dispatcher, UsesTicksAsLateAsItMay) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
   shards.Fill(0, 300);
@@ -241,13 +242,13 @@ TEST(Dispatcher, UsesTicksAsLateAsItMay) {
   EXPECT_EQ(stats.ticks_late + stats.ticks_without_credit + stats.ticks_without_page, 0u);
 }
 
-// A shard that does nothing for a while, as if the process or the disk stood still.
+// A shard that stalls for a while, as if the process or the disk were suspended.
 class StalledDispatcher : public testing::Test {
  protected:
   StalledDispatcher() { dispatcher_.Start(); }
   ~StalledDispatcher() override { dispatcher_.Stop(); }
 
-  // Grants two credits while the shard stands still for `stall`, so that their leases come late.
+  // Grants two credits while the shard is stalled for `stall`, so that the leases come late.
   void GrantDuringAStall(WorkerId worker, Duration stall) {
     std::promise<void> over;
     shards_.Hold(0, over);
@@ -256,7 +257,7 @@ class StalledDispatcher : public testing::Test {
     WaitUntil([&] { return shards_.clock().Now() >= begin + stall; });
     over.set_value();
   }
-  // The assignments that have left, once there are `count`.
+  // Returns the assignments that were handed out, once there are `count`.
   std::vector<RecentAssignment> AwaitRecent(size_t count) {
     WaitUntil([&] { return dispatcher_.recent().size() >= count; });
     return dispatcher_.recent();
@@ -309,13 +310,15 @@ TEST_F(StalledDispatcher, LeavesAHostAloneFromWhenItsPageLeft) {
   dispatcher_.Leave(*worker);
 }
 
-// A server that may hand out pages only at times, because other servers take its turn.
+// A server that may hand out pages only at certain times, because other servers have their turns at
+// the other times.
 class DispatcherWithTurns : public testing::Test {
  protected:
   ~DispatcherWithTurns() override { dispatcher_.Stop(); }
 
-  // Expects that no page leaves while `turn` returns another value each time, and that all leases
-  // end; afterwards the page leaves in one turn. The dispatcher asks before each hand-out.
+  // Expects that no page is handed out while `turn` returns a different value each time, and that
+  // all leases end. Afterwards the page is handed out in one turn. The dispatcher calls `turn`
+  // before each hand-out.
   void ExpectNothingToLeave(Dispatcher::Turn turn) {
     shards_.TellLeases([this](const LeaseTallies& tallies) {
       for (const auto& [key, tally] : tallies) ended_ += tally.ended;
@@ -420,7 +423,7 @@ class DeliverySink final : public AssignmentSink {
   std::promise<int> done_;
 };
 
-// One message for each assignment would cost more than all else.
+// One message for each assignment would cost more than everything else.
 TEST(Dispatcher, DeliversTicksTogetherThatAreVeryClose) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
   shards.Fill(0, 2000);
@@ -438,7 +441,7 @@ TEST(Dispatcher, DeliversTicksTogetherThatAreVeryClose) {
   dispatcher.Stop();
 }
 
-// Many workers would cost many messages otherwise. A delivery has the pages of one turn of a
+// Otherwise many workers would cost many messages. A delivery has the pages of one turn of a
 // worker, or the rest of one release.
 TEST(Dispatcher, GivesTicksToOneWorkerThatAreVeryClose) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
@@ -491,8 +494,8 @@ TEST(Dispatcher, GivesNothingMoreToAWorkerThatIsBehind) {
   dispatcher.Grant(*worker, 5000);
   const auto delivered = [&](size_t before) {
     WaitUntil([&] { return lazy->delivered() != before; });
-    // Pages already reserved for the worker still follow. Afterwards its ticks count as unused,
-    // without credit.
+    // Pages that are already reserved for the worker are still delivered. Afterwards the ticks of
+    // the worker count as unused, for lack of credit.
     const uint64_t unused = dispatcher.stats().ticks_without_credit;
     WaitUntil([&] { return dispatcher.stats().ticks_without_credit >= unused + 50; });
     return lazy->delivered();
@@ -517,11 +520,11 @@ TEST(Dispatcher, GivesNothingMoreToAWorkerThatIsBehind) {
   dispatcher.Stop();
 }
 
-// Waiting calls of Next leave places to workers on streams.
+// Calls of Next that wait leave some places to workers on streams.
 TEST(Dispatcher, WaitersTakeThreeQuartersOfThePlacesAtMost) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
   const auto join = [&](Dispatcher& dispatcher, size_t places, bool waiter) {
-    // No limit applies to an admin.
+    // The limit does not apply to an admin.
     WorkerTerms terms{.name = "w", .lease = Duration::Hours(1), .admin = true};
     terms.waiter = waiter;
     if (waiter) terms.waits_until = Instant::Infinite();
@@ -545,13 +548,14 @@ TEST(Dispatcher, WaitersTakeThreeQuartersOfThePlacesAtMost) {
                                     " calls of Next are already waiting, the maximum"));
     for (size_t i = waiters; i < places; ++i) EXPECT_TRUE(join(dispatcher, places, false).ok());
     EXPECT_FALSE(join(dispatcher, places, false).ok());
-    // A waiter that leaves makes room for another.
+    // A waiter that ends frees its place.
     dispatcher.Leave(waiting.front());
     EXPECT_TRUE(join(dispatcher, places, true).ok());
   }
 }
 
-// For waiters and streams: a few clients that take all they may do not keep others out.
+// For both waiters and streams, a few clients that take as many places as they may do not keep
+// others out.
 TEST(Dispatcher, GreedyClientsLeavePlacesToOthers) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
   for (const bool waiter : {true, false}) {
@@ -608,7 +612,8 @@ class CheckingSink final : public AssignmentSink {
   std::promise<void> done_;
 };
 
-// Two shards with pages of DEFAULT, and of the crawl ids `one` and `two`, which have a class each.
+// Two shards with pages of DEFAULT, and of the crawl ids `one` and `two`. Each of the two has a
+// separate class.
 class RestrictedWorkers : public testing::Test {
  protected:
   static constexpr size_t kPages = 60;  // for each crawl id, in each shard
@@ -659,7 +664,7 @@ TEST_F(RestrictedWorkers, GetAllPagesOfTheirsAndNoOther) {
   (void)Join("two", SetOf(2), two, 1000);
   EXPECT_TRUE(one->Served());
   EXPECT_TRUE(two->Served());
-  // The remaining pages go to a worker that takes all classes, though other workers still wait.
+  // The remaining pages go to a worker that takes all classes, although other workers still wait.
   const auto all = Expect({"DEFAULT"}, 2 * kPages);
   const WorkerId last = Join("all", kAllClasses, all, 1000);
   EXPECT_TRUE(all->Served());

@@ -75,7 +75,7 @@ TEST(EpochExchange, OneAskedForMidwayHoldsUpNoneThatRuns) {
   EXPECT_FALSE(exchange.MayLearn(0));
 }
 
-// The sums of one page in this slot.
+// Returns the sums of one page in this slot.
 EpochSums OnePage(uint16_t slot) {
   SiteLearner host(1);
   PagePosterior page;
@@ -183,7 +183,7 @@ TEST_F(EpochsOfAllTest, LooksAtPagesTwiceOnlyWhereModelsMoved) {
   EXPECT_EQ(ran->changed, 0u);
 }
 
-// Rates are learned on another thread; they are stored before they count.
+// Rates are learned on another thread. They are stored before they are used.
 TEST_F(EpochsOfAllTest, TheStoreHasWhatWasLearned) {
   for (size_t shard = 0; shard < 3; ++shard) shards_.Fill(shard, 5);
   for (uint64_t number = 1; number <= 2; ++number) {
@@ -242,7 +242,7 @@ TEST(Epochs, EndWhereverTheyAreWhenShardsStop) {
   }
 }
 
-// Looking into every slot at once would delay callers that wait for the shard or for its end.
+// If a slice read all slots, callers that wait for the shard or for its end would be delayed.
 TEST(Epochs, ASliceLooksIntoFewSlots) {
   TempDir dir;
   StoreOptions store_options;

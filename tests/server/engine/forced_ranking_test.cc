@@ -1,4 +1,4 @@
-// Ticks of forced pages that several shards bid.
+// Tests how ticks of forced pages are divided if several shards bid.
 #include <algorithm>
 #include <limits>
 #include <vector>
@@ -28,7 +28,7 @@ Pick Forced(uint32_t domain, int late_seconds = 0, bool out_of_turn = false, uin
           .out_of_turn = out_of_turn};
 }
 
-// A bid with one pick for each tick.
+// Makes a bid with one pick for each tick.
 ShardBid BidOf(std::vector<Pick> picks) {
   ShardBid bid;
   bid.pages = 1;
@@ -102,7 +102,7 @@ TEST(ForcedRanking, OwnersTakeTurnsHoweverManyCrawlIdsOneHas) {
   EXPECT_NEAR(of_good, 50, 2);
 }
 
-// The shard bids this page behind another one.
+// The shard bids this page after another one.
 TEST(ForcedRanking, APageDoesNotWaitBehindACrawlIdWhoseTurnItIsNot) {
   BidRanking ranking;
   int of_good = 0;

@@ -1,5 +1,4 @@
-// Tests many workers of one client under one name, which holds the most leases that a name may
-// hold.
+// Tests many workers of one client under one name, which has as many leases as a name may have.
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -57,7 +56,7 @@ class FullWorkers : public ::testing::Test {
   std::map<WorkerId, uint32_t> turns_;
 };
 
-// Earlier, each ended lease made the dispatcher look at all workers, under its lock.
+// Previously, the dispatcher examined all workers, under its lock, whenever a lease ended.
 TEST_F(FullWorkers, FewAreLetInForALeaseThatEnds) {
   EXPECT_EQ(pool_.in_turn(), 0U);
   End(1);
@@ -86,7 +85,7 @@ TEST_F(FullWorkers, AllHaveTheirTurnsWhenThereIsRoom) {
 
 TEST_F(FullWorkers, ThoseBehindOneThatLeavesHaveItsTurn) {
   End(1);
-  // The workers that were let in leave.
+  // The workers that got a lease disconnect.
   for (WorkerId id = 1; id <= kWorkers / 2; ++id) {
     if (pool_.Find(id) != nullptr) pool_.Remove(id);
   }

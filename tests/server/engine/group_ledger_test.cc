@@ -73,7 +73,7 @@ TEST(GroupLedger, ForgetsGroupsOfWhichNothingIsOut) {
   EXPECT_GT(most, 900U);
 }
 
-// While assignments are paused, nobody takes the news, but hosts can still move between groups.
+// While assignments are paused, nobody takes the updates, but hosts can still move between groups.
 TEST(GroupLedger, ForgetsThemAlsoWhereNobodyTakesTheNews) {
   GroupLedger ledger(2);
   Instant now = kNow;

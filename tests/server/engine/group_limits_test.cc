@@ -1,5 +1,6 @@
-// Groups of hosts on several shards. No limit is ever exceeded, and every pick is the best page
-// whose host and group are free, compared one by one. Some tests add shares of crawl ids.
+// Tests groups of hosts on several shards. No limit is ever exceeded, and every pick is compared
+// with all pages, one by one: it is the best page whose host and group are free. Some tests add
+// shares of crawl ids.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -23,7 +24,7 @@ namespace {
 constexpr Instant kBegin = Instant::FromUnixSeconds(1'700'000'000);
 constexpr Duration kTick = Duration::Millis(10);
 constexpr CrawlClass kSharing = 1;
-// Pages change so slowly that values stay the same within one hand-out.
+// Pages change so slowly that their values stay the same during a hand-out.
 constexpr double kChangeRate = 1e-6;
 
 struct GroupedPage {
@@ -37,7 +38,7 @@ using Groups = std::vector<std::shared_ptr<const HostGroup>>;
 // The pages, hosts, gate and index of a shard, kept consistent as a shard does. Thread-compatible.
 class GroupedShard {
  public:
-  // Puts host i into groups[i % groups.size()], where nullptr = no group.
+  // Puts host i into groups[i % groups.size()]; nullptr = no group.
   GroupedShard(uint64_t seed, const Groups& groups, uint32_t hosts, uint32_t pages)
       : random_(seed) {
     for (uint32_t i = 0; i < hosts; ++i) {
@@ -88,7 +89,7 @@ class GroupedShard {
     gate_.OpenLease(HostOf(pick.page), at);
     HostChanged(HostOf(pick.page));
   }
-  // Ends a lease. The page gets a new value, with all values far apart.
+  // Ends a lease. The page gets a new value; all values are far apart.
   void End(PageNumber number, Instant at) {
     GroupedPage& page = this->page(number);
     gate_.EndLease(page.entry.host);
@@ -98,8 +99,8 @@ class GroupedShard {
     index_.Resume(Id(number));
     HostChanged(page.entry.host);
   }
-  // Moves a random host without leases into another group. Returns its last assignment; None() if
-  // the host has leases.
+  // Moves a random host without leases into another group. Returns the host's last assignment;
+  // None() = the host has leases.
   Instant Move(const std::shared_ptr<const HostGroup>& group) {
     const HostId host(static_cast<uint32_t>(random_.Below(gate_.id_limit())));
     if (gate_.host(host).in_flight > 0) return Instant::None();
@@ -155,7 +156,7 @@ class GroupedShard {
 struct GroupLimitsCase {
   const char* name;
   size_t shards = 3;
-  uint32_t hosts = 40;  // for each shard
+  uint32_t hosts = 40;  // hosts of each shard
   bool shares = false;
   bool moves = false;
   bool all_grouped = false;
@@ -280,14 +281,14 @@ class GroupLimitsTest : public testing::TestWithParam<GroupLimitsCase> {
     const Instant last = last_[group.name];
     return last.is_none() || last + group.terms.min_delay <= at;
   }
-  // The highest value among the pages that may take the tick.
+  // Returns the highest value among the pages that may get the tick.
   [[nodiscard]] std::optional<double> BestOf(size_t tick, const TickOwners& owners, Instant at) {
     const ClassSet its = owners.of_tick.empty() ? kAllClasses : owners.of_tick[tick];
     std::optional<double> best = BestAmong(its, tick, at);
     return best ? best : BestAmong(kAllClasses, tick, at);
   }
-  // Whether the shard bid another page of the same host or group that has no tick yet. Such pages
-  // compete again in the next hand-out.
+  // Returns true if the shard bid another page of the same host or group that has no tick yet. Such
+  // pages compete again in the next hand-out.
   [[nodiscard]] bool Hidden(size_t shard, const GroupedPage& page, size_t tick) {
     const ShardBid& bid = (*bids_)[shard];
     const HostGroup* group = shards_[shard]->GroupOf(page.entry.host);
@@ -343,7 +344,7 @@ TEST_P(GroupLimitsTest, HoldAndEveryPickIsTheBest) {
   }
   EXPECT_GT(assigned_, kRounds) << "ticks go on";
   EXPECT_GT(grouped_, kRounds / 5);
-  // Bids that are cut off cost another round, so they must be rare.
+  // A bid that is cut off costs another round, so this must be rare.
   EXPECT_LT(cut_, kRounds / 2);
 }
 

@@ -17,7 +17,7 @@ constexpr uint32_t kGeneration = 7;
 
 Instant SecondAt(int64_t second) { return Instant::FromUnixSeconds(1'700'000'000 + second); }
 
-// A shard with one page that is leased by some run.
+// A shard with one page, which is leased by this run or an earlier one.
 class LeaseTallyTest : public testing::Test {
  protected:
   LeaseTallyTest() {
@@ -62,8 +62,8 @@ TEST_F(LeaseTallyTest, CountsForTheClientAndTheNameThatItGives) {
   EXPECT_EQ(tally.expired, 1u);
 }
 
-// A killed run loses the leases that it opened ahead of their ticks. Workers never had these, so
-// they are not blamed.
+// A killed run loses the leases that it opened ahead of their ticks. Workers never got these
+// leases, so their expiry does not count against the workers.
 TEST_F(LeaseTallyTest, BlamesNobodyForLeasesOfARunBefore) {
   const LeaseTallies tallies = TallyOf(ExpireLease{Lend(kGeneration - 1)});
   for (const auto& [worker, tally] : tallies) {
@@ -72,7 +72,7 @@ TEST_F(LeaseTallyTest, BlamesNobodyForLeasesOfARunBefore) {
   }
 }
 
-// A result from before the restart proves its worker, too.
+// A result of a lease from before the restart proves its worker, too.
 TEST_F(LeaseTallyTest, CountsResultsOfLeasesOfARunBefore) {
   ReportCrawl report{.key = page_.key, .lease = Lend(kGeneration - 1), .fetched = SecondAt(30)};
   report.outcome = CrawlOutcome::kChanged;

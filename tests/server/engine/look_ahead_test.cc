@@ -1,5 +1,5 @@
-// A shard continues while a commit waits for the disk: it answers bids and reads the next turn's
-// pages. Every event still sees the effects of those before it.
+// Tests that a shard continues while a commit waits for the disk: it answers bids and reads the
+// pages of the next turn. Every event still sees the effects of those before it.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -53,7 +53,7 @@ using Replies = std::vector<Reply>;
 
 class LookAheadTest : public testing::Test {
  protected:
-  // Enough pages for a commit to get its own thread.
+  // There are enough pages that a commit gets a separate thread.
   static constexpr int kPages = 200;
   static constexpr uint64_t kReserve = 1 << 20;
   static constexpr size_t kHardWeight = 20'000;
@@ -157,7 +157,7 @@ class LookAheadTest : public testing::Test {
     shard_->Submit(std::move(settle));
     return answer->get_future();
   }
-  // Waits until the shard has looked ahead over all that was sent to it.
+  // Waits until the shard has looked ahead at everything that was sent to it.
   void AwaitTaken() {
     // A bid is answered after all events sent before it.
     Bid(0).get();
@@ -174,7 +174,7 @@ class LookAheadTest : public testing::Test {
     ADD_FAILURE() << key.url << " is not stored";
     return {};
   }
-  // Reads a page as a client would; nullopt if there is none.
+  // Reads a page as a client would; nullopt = there is none.
   std::future<std::optional<PageRecord>> Read(const PageKey& key) {
     auto answer = std::make_shared<std::promise<std::optional<PageRecord>>>();
     std::future<std::optional<PageRecord>> told = answer->get_future();
@@ -199,7 +199,7 @@ class LookAheadTest : public testing::Test {
   }
 
   TempDir dir_;
-  Gate disk_;  // where log syncs wait
+  Gate disk_;  // syncs of the log wait here
   FaultyEnv faulty_{1};
   ShiftedClock clock_;
   SilentObserver observer_;
@@ -225,7 +225,7 @@ TEST_F(LookAheadTest, WhatComesDuringACommitSeesWhatItCommits) {
   Load();
   const std::vector<Pick> picks = Bid(kPages).get();
   disk_.Close();
-  // Signals of all pages, one page added and one removed.
+  // The events are signals of all pages, one added page and one removed page.
   std::vector<Event> first = SignalsOf(0, kPages);
   first.emplace_back(Upsert(Key("new")));
   first.emplace_back(RemovePage{.key = Key("page7")});
@@ -259,8 +259,8 @@ TEST_F(LookAheadTest, WhatComesDuringACommitSeesWhatItCommits) {
   EXPECT_EQ(Stored(Key("page10")).state.signals.Total(), 1);
 }
 
-// A lease whose commit is under way has no worker yet. A client may guess its id, or know it from a
-// run before a crash.
+// While the commit of a lease is in progress, no worker has the lease yet. A client might guess its
+// id, or know it from a run before a crash.
 TEST_F(LookAheadTest, AResultUnderALeaseThatIsBeingCommittedEndsIt) {
   Load();
   const std::vector<Pick> picks = Bid(kPages).get();
@@ -341,7 +341,7 @@ TEST_F(LookAheadTest, AGateIsLookedAheadToForASinglePage) {
   EXPECT_TRUE(second.get().front().status.ok());
 }
 
-// During a long commit the shard takes in one turn; then the mailbox fills up.
+// During a long commit, the shard takes the events of one turn. Then the mailbox fills up.
 TEST_F(LookAheadTest, NoMoreThanATurnIsTakenIn) {
   Load();
   disk_.Close();
@@ -411,7 +411,7 @@ TEST_F(LookAheadTest, LongUrlsFillATurn) {
   EXPECT_GT(second.get(), commits_of_other) << "it waits for more than one message";
 }
 
-// A shard that stops while the disk is busy serves all events that it has taken in.
+// A shard that stops while the disk is busy handles all events that it has taken.
 TEST_F(LookAheadTest, StoppingDuringACommitLosesNothing) {
   Load();
   disk_.Close();
@@ -432,7 +432,8 @@ TEST_F(LookAheadTest, StoppingDuringACommitLosesNothing) {
   EXPECT_EQ(Stored(Key(60)).state.signals.Total(), 2);
 }
 
-// All pages are leased and never answered, while signals keep coming: the stored rows stay bounded.
+// All pages are leased and never answered, while signals keep arriving. The stored rows stay
+// bounded.
 TEST_F(LookAheadTest, SignalsOfLeasedPagesDoNotPileUp) {
   Load();
   for (const auto& lease : Lease(Bid(kPages).get()).get()) ASSERT_TRUE(lease);
@@ -443,14 +444,14 @@ TEST_F(LookAheadTest, SignalsOfLeasedPagesDoNotPileUp) {
   EXPECT_LE(rows, 60U);
 }
 
-// Every signal is counted exactly once over many turns of random overlap.
+// Over many turns that overlap at random, every signal is counted exactly once.
 TEST_F(LookAheadTest, NothingIsLostBetweenTurns) {
   Load();
   std::vector<int> sent(kPages, 0);
   std::vector<std::future<Replies>> answers;
   for (int round = 0; round < 300; ++round) {
     const int first = round * 37 % (kPages - 60);
-    // The stored count ends at 255.
+    // The stored count stops at 255.
     for (int i = first; i < first + 60; ++i) ++sent[i];
     answers.push_back(Submit(SignalsOf(first, first + 60)));
   }
@@ -462,7 +463,8 @@ TEST_F(LookAheadTest, NothingIsLostBetweenTurns) {
   }
 }
 
-// Signals, crawls under leases, removals and additions at the same time, none waited for.
+// Signals, crawls under leases, removals and additions happen at the same time, and the test waits
+// for none of them.
 class ChurnTest : public LookAheadTest {
  protected:
   // Pages below kSignalled get only signals, pages below kCrawled only crawls. The rest is removed
@@ -494,7 +496,7 @@ class ChurnTest : public LookAheadTest {
     auto bid = std::make_shared<std::future<std::vector<Pick>>>(Bid(40));
     leases_.push_back(LookAheadTest::Lease(bid->get()));
   }
-  // Reports each arrived lease twice.
+  // Reports each lease that has arrived twice.
   void TakeLeases() {
     while (!leases_.empty() &&
            leases_.front().wait_for(std::chrono::seconds(0)) == std::future_status::ready) {
@@ -547,8 +549,8 @@ class ChurnTest : public LookAheadTest {
   static int CountOf(const PageRecord& page, int number) {
     return number < kSignalled ? page.state.signals.Total() : static_cast<int>(page.detail.crawls);
   }
-  // Expects that everything acknowledged is stored once. `or_not`: unacknowledged events may be
-  // stored.
+  // Expects that everything that was acknowledged is stored once. With `or_not`, unacknowledged
+  // events may be stored or not.
   void ExpectCounted(bool or_not) {
     std::map<std::string, PageRecord> stored;  // by URL
     for (PageRecord& page : AllStored()) {
@@ -589,7 +591,7 @@ TEST_F(ChurnTest, ADiskThatIsFullNowAndThenCostsWhatIsRefusedAndNoMore) {
   });
   Random random(3);
   for (int round = 0; round < 240; ++round) {
-    // Less than the reserve, but enough for writes that are under way.
+    // This is less than the reserve, but enough for the writes that are in progress.
     if (round % 16 == 9) faulty_.SetFreeBytes(kReserve - 1);
     if (round % 16 == 12) {
       clock_.Advance(Duration::Seconds(2));

@@ -33,7 +33,7 @@ class PlanRunnerTest : public testing::Test {
               [&](auto assignments) { answer.set_value(assignments.front().has_value()); });
     return answer.get_future().get();
   }
-  // Waits until the shard has filed all pages of the plan; each look does one slice.
+  // Waits until the shard has filed all pages of the plan. Each check files one slice.
   void AwaitFiling() {
     const auto filing = [](const ShardView& view) { return view.epochs.Due(view.now); };
     while (shards_.Ask(0, filing)) {
@@ -71,7 +71,7 @@ TEST_F(PlanRunnerTest, StopDoesNotWaitForThePlanToBeHandedOut) {
   Add("page");
   std::promise<void> planning;
   std::promise<void> stopped;
-  // The runner asks for the rate between gathering and handing out.
+  // The runner asks for the rate after it has gathered the pages and before it hands out the plan.
   PlanRunner runner({}, shards_.router(), [&] {
     planning.set_value();
     stopped.get_future().get();

@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// A client can make quarantines begin and end by reports of unchanged and changed pages in turn.
+// A client can make quarantines begin and end by reporting pages as unchanged and changed in turn.
 TEST(QuarantineLog, SaysThatOnesBeginAndEndOnceAMinute) {
   const SaidLines said;
   QuarantineLog log;

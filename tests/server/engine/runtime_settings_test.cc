@@ -10,7 +10,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// Settings with a store that waits for the test to answer. Thread-compatible.
+// Settings whose store waits until the test answers. Thread-compatible.
 class RuntimeSettingsTest : public testing::Test {
  protected:
   void SetRate(double rate) {
@@ -54,7 +54,7 @@ TEST_F(RuntimeSettingsTest, WhatIsRefusedIsNotCarriedAlong) {
   Change([](Settings* settings) { settings->paused = true; });
   SetRate(7);
   Answer(false);
-  // The pause came while the rate was being stored; it is stored without that rate.
+  // The pause came while the rate was being stored, so it is stored without that rate.
   EXPECT_EQ(stored_, (Settings{.paused = true}));
   Answer(true);
   EXPECT_EQ(stored_, (Settings{.crawl_rate = Rate::PerSecond(7), .paused = true}));

@@ -1,4 +1,4 @@
-// Reads of clients at a shard: so few at a time that other work does not wait.
+// Tests reads of clients at a shard: so few are served at a time that other work does not wait.
 #include <algorithm>
 #include <cstdint>
 #include <future>
@@ -32,7 +32,7 @@ TEST(ShardReads, OneTooManyIsRefused) {
   EXPECT_EQ(shards[0].Read(never, kServer), PushOutcome::kFull);
   release.set_value();
   done.get_future().get();
-  // Room is free again.
+  // There is room again.
   std::promise<void> again;
   EXPECT_EQ(shards[0].Read([&](const ShardView&) { again.set_value(); }, kServer),
             PushOutcome::kTaken);
@@ -42,7 +42,7 @@ TEST(ShardReads, OneTooManyIsRefused) {
   EXPECT_FALSE(shards[0].ReadMany(never, kServer));
 }
 
-// A client with many reads used to have those of all others refused.
+// Previously, the reads of all clients were refused if one client had many.
 TEST(ShardReads, OfOneClientLeaveRoomAndTurnsToOthers) {
   TestShards shards(kOneShard);
   std::promise<void> release;
@@ -62,7 +62,8 @@ TEST(ShardReads, OfOneClientLeaveRoomAndTurnsToOthers) {
   EXPECT_EQ(std::count(order.begin(), order.begin() + 6, 3U), 3);
 }
 
-// The shard serves one part a turn, so a client with many lists delayed the lists of all others.
+// A shard serves one part of a list in each turn. Previously, a client with many lists delayed the
+// lists of all others.
 TEST(ShardReads, PartsOfListsTakeTurnsByClient) {
   TestShards shards(kOneShard);
   std::promise<void> release;
@@ -81,7 +82,7 @@ TEST(ShardReads, PartsOfListsTakeTurnsByClient) {
   EXPECT_LE(std::find(order.begin(), order.end(), 3U) - order.begin(), 2);
 }
 
-// An event behind any number of reads waits for those of one turn only.
+// An event that comes after any number of reads waits only for the reads of one turn.
 TEST(ShardReads, DoNotHoldUpEvents) {
   TestShards shards(kOneShard);
   std::promise<void> release;

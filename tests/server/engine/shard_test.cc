@@ -1,4 +1,5 @@
-// A shard whose disk is full for a while: it does its own pending work once there is space.
+// Tests a shard whose disk is full for a while. The shard finishes its own pending work once there
+// is space.
 #include "server/engine/shard.h"
 
 #include <atomic>
@@ -118,8 +119,8 @@ TEST_F(FullDiskShardTest, ALeaseThatEndsMeanwhileExpiresWhenThereIsSpace) {
   const ShardCounters counters = Counters();
   EXPECT_EQ(counters.leases, 0u);
   EXPECT_EQ(counters.expired_leases, 1u) << "however often it was tried";
-  // The host takes one page at a time, and nobody answered for this one, so it waits before its
-  // next lease.
+  // The host allows one page at a time. Nobody answered for this one, so it waits before its next
+  // lease.
   EXPECT_FALSE(Take());
   clock_.Advance(ShardOptions().lease_backoff);
   const std::optional<Assignment> second = Take();
@@ -135,7 +136,7 @@ TEST_F(FullDiskShardTest, AChangeOfPolicyFilesEveryPageAllTheSame) {
   Look([&](const ShardView& view) {
     EXPECT_TRUE(view.state.policies().SetPolicy(CrawlPolicy(PlanMethod::kUniform)));
     view.epochs.RequestFiling([&](const StatusOr<EpochResult>&) { filed.set_value(); });
-    // The event is served in the turn that files the pages.
+    // The event is handled in the turn that files the pages.
     shard_->SubmitAlways({.events = {Page("late")}, .done = [&](std::vector<Reply> replies) {
                             refused.set_value(std::move(replies.front()));
                           }});

@@ -1,4 +1,4 @@
-// Turns of a shard are bounded by the processor time of their events.
+// Tests that the turns of a shard are bounded by the processor time of their events.
 #include <algorithm>
 #include <atomic>
 #include <future>
@@ -36,7 +36,7 @@ class DearEvents final : public ShardObserver {
   void OnFailure(uint16_t, const Status&) override {}
   void OnPagesMayBeDue() override {}
 
-  // With `jumps`, the events of a turn also take long before its commit.
+  // With `jumps`, the events of a turn take long even before its commit.
   [[nodiscard]] Duration used() {
     if (jumps_) used_us_ += 2 * limits::kLongestEventTurn.micros();
     return Duration::Micros(used_us_);
@@ -51,7 +51,7 @@ class DearEvents final : public ShardObserver {
   std::atomic<int64_t> used_us_{0};
   std::atomic<bool> jumps_ = false;
   Mutex mutex_;
-  std::vector<size_t> commits_ FRESHET_GUARDED_BY(mutex_);  // events of each
+  std::vector<size_t> commits_ FRESHET_GUARDED_BY(mutex_);  // number of events in each commit
 };
 
 class DearEventsTest : public testing::Test {
@@ -79,7 +79,7 @@ class DearEventsTest : public testing::Test {
     EXPECT_TRUE(store_->Close().ok());
   }
 
-  // Upserts `pages` new pages, but the third is refused.
+  // Upserts `pages` new pages. The third one is refused.
   std::future<void> Upsert(uint64_t client, size_t pages) {
     std::vector<RoutedEvent> events;
     for (size_t i = 0; i < pages; ++i) {
@@ -100,7 +100,7 @@ class DearEventsTest : public testing::Test {
     EXPECT_TRUE(router_->Submit(std::move(events), done, nullptr, client));
     return answer->get_future();
   }
-  // Keeps the shard from its next turn until the gate is opened.
+  // Keeps the shard from beginning its next turn until the gate is opened.
   void Hold() {
     gate_.Close();
     ASSERT_TRUE(shard_->Query([this](const ShardView&) { gate_.Pass(); }));
@@ -133,7 +133,7 @@ TEST_F(DearEventsTest, OtherClientsWaitForAPartOfAMessage) {
   EXPECT_EQ(commits[1], 2U) << "the other client's, after one part of the first message";
 }
 
-// Events that turn out dear after cheap ones: the turn had taken many.
+// After cheap events, a turn takes many events at once. Here these are expensive.
 TEST_F(DearEventsTest, ATurnEndsWhenItHasTakenLong) {
   Hold();
   observer_.Jump();

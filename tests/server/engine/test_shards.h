@@ -1,4 +1,4 @@
-// Running shards with their own store, without the rest of the server.
+// Running shards with a separate store, without the rest of the server.
 #ifndef FRESHET_TESTS_SERVER_ENGINE_TEST_SHARDS_H_
 #define FRESHET_TESTS_SERVER_ENGINE_TEST_SHARDS_H_
 
@@ -62,7 +62,7 @@ class TestShards {
   [[nodiscard]] Router& router() { return *router_; }
   [[nodiscard]] Shard& operator[](size_t i) { return *shards_[i]; }
 
-  // The name of a host that the shard owns.
+  // Returns the name of a host that the shard owns.
   [[nodiscard]] std::string HostOf(size_t shard) {
     for (int i = 0;; ++i) {
       std::string host = "host" + std::to_string(i) + ".test";
@@ -73,7 +73,7 @@ class TestShards {
     const std::string host = HostOf(shard);
     return {.key = {"DEFAULT", "https://" + host + "/" + path}, .host = host};
   }
-  // Reports the outcomes of leases to `tell`. Call before the first lease.
+  // Reports the outcomes of leases to `tell`. Must be called before the first lease.
   void TellLeases(std::function<void(const LeaseTallies&)> tell) {
     observer_.tell_leases = std::move(tell);
   }
@@ -106,7 +106,7 @@ class TestShards {
     EXPECT_TRUE(shards_[shard]->Query([&](const ShardView& view) { answer.set_value(ask(view)); }));
     return answer.get_future().get();
   }
-  // Blocks the shard until the promise is kept.
+  // Blocks the shard until the promise is fulfilled.
   void Hold(size_t shard, std::promise<void>& until) {
     std::promise<void> held;
     auto free = std::make_shared<std::future<void>>(until.get_future());

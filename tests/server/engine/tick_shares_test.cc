@@ -1,5 +1,5 @@
-// Shares and maxima of the crawl rate over many ticks and several shards. Every pick is checked
-// against all pages that the tick was for.
+// Tests shares and maxima of the crawl rate over many ticks and several shards. Every pick is
+// compared with all pages that could have got the tick.
 #include "server/engine/tick_shares.h"
 
 #include <algorithm>
@@ -169,7 +169,7 @@ TEST_F(TickSharesTest, ChangesOfSharesHoldFromTheNextTick) {
   Offer(kCheap, false);
   counts = Run(1000);
   EXPECT_EQ(counts[kCheap], 0);
-  // A restart keeps the shares and forgets the past.
+  // After a restart, the shares apply, but the past is forgotten.
   Offer(kCheap, true);
   shares_ = TickShares();
   shares_.Set({Share(kDear, 0.3), Share(kCheap, 0.2)}, now_);
@@ -183,7 +183,7 @@ TEST_F(TickSharesTest, AMaximumHoldsInEveryWindow) {
   shares_.Set({Most(kCapped, kMost)}, now_);
   Offer(kCapped, false);
   (void)Run(2000);
-  Offer(kCapped, true);  // after it has saved up all it can
+  Offer(kCapped, true);  // after it has saved up as many ticks as possible
   (void)Run(20'000);
   ASSERT_GT(capped_.size(), 1000U);
   for (size_t from = 0; from < capped_.size(); ++from) {
@@ -194,7 +194,8 @@ TEST_F(TickSharesTest, AMaximumHoldsInEveryWindow) {
   }
 }
 
-// A class with a share and a maximum stays below the maximum; others get the rest of its share.
+// A class with a share and a maximum stays below the maximum, and other classes get the rest of its
+// share.
 TEST_F(TickSharesTest, AShareIsCutByAMaximum) {
   shares_.Set({{.crawl_class = kCheap, .share = 0.5, .max_rate = Rate::PerSecond(10)}}, now_);
   auto counts = Run(20'000);

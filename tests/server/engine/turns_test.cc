@@ -1,5 +1,5 @@
-// Turns of workers that take only some crawl ids. Every pick is checked against all pages that it
-// could have been.
+// Tests turns of workers that take only some crawl ids. Every pick is compared with all pages that
+// could have been picked.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -70,7 +70,7 @@ TEST(TurnQueue, DropsThoseWhoTakeNothingAnyMore) {
   EXPECT_EQ(queue.Takes(Any), kTwo);
 }
 
-// Otherwise a client whose calls find nothing would stand behind all others for as long as it has
+// Otherwise a client whose calls find nothing would come after all others for as long as it has
 // called.
 TEST(TurnQueue, TurnsThatWereNotUsedCountForNothing) {
   TurnQueue queue;
@@ -89,7 +89,7 @@ TEST(TurnQueue, TurnsThatWereNotUsedCountForNothing) {
   EXPECT_EQ(queue.Pop(kOne, Any), 2002U);
 }
 
-// Workers with credit. The first one that takes a page's class gets it.
+// Workers with credit. A page goes to the first worker that takes its class.
 class Crowd {
  public:
   struct Worker {
@@ -112,7 +112,7 @@ class Crowd {
     for (const Worker& worker : workers_) takes |= worker.credit > 0 ? worker.takes : 0;
     return takes;
   }
-  // The classes that workers still took when the tick's page was picked.
+  // The classes that workers still took when the page of this tick was picked.
   [[nodiscard]] ClassSet TakesBefore(size_t tick) const { return takes_before_[tick]; }
 
  private:
@@ -126,7 +126,7 @@ class RestrictedPicks : public testing::Test {
     for (uint64_t i = 0; i < kShards; ++i) shards_.push_back(std::make_unique<Bidder>(i + 1));
   }
 
-  // Hands out `ticks` ticks to these workers. Returns the number of pages given.
+  // Hands out `ticks` ticks to these workers. Returns the number of pages that they got.
   size_t HandOut(std::vector<Crowd::Worker> workers, size_t ticks) {
     Crowd crowd(std::move(workers));
     TickOwners owners = shares_.Next(ticks, now_);
@@ -216,7 +216,7 @@ TEST_F(RestrictedPicks, GoOnAsLongAsSomebodyTakesPagesOfEachClass) {
   EXPECT_EQ(HandOut({{.takes = kOne, .credit = 3}, {.takes = kOne | kTwo, .credit = 20}}, 20), 20U);
   // After three pages nobody takes the best class, so the rest needs new bids.
   EXPECT_EQ(HandOut({{.takes = kOne, .credit = 3}, {.takes = kTwo, .credit = 20}}, 20), 3U);
-  // A worker that finds no page delays no other.
+  // A worker for which there is no page does not delay the others.
   for (const auto& shard : shards_) shard->Offer(kDear, false);
   EXPECT_EQ(HandOut({{.takes = kOne, .credit = 3}, {.takes = kTwo, .credit = 20}}, 20), 20U);
 }

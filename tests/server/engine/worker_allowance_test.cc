@@ -19,7 +19,7 @@ WorkerKey Key(const std::string& worker, const std::string& client = kHere) {
   return {client, worker};
 }
 
-// Reserves and opens as many leases as there is room for, up to `wanted`; returns the number.
+// Reserves and opens as many leases as the limits allow, up to `wanted`. Returns their number.
 uint64_t Open(WorkerAllowances& allowances, const std::string& worker, uint64_t wanted,
               const std::string& client = kHere) {
   uint64_t opened = 0;
@@ -59,8 +59,8 @@ TEST(WorkerAllowances, CountWhatIsSetAside) {
   EXPECT_FALSE(allowances.FullBy(Key("w")));
 }
 
-// An expiry halves the allowance, not the leases held: a worker with few leases that loses one is
-// not gone.
+// An expiry halves the allowance, not the leases that are held, because a worker that loses one of
+// a few leases might still be there.
 TEST(WorkerAllowances, AreHalvedByEachLeaseThatRunsOut) {
   WorkerAllowances allowances(Limits(kMost));
   EXPECT_EQ(Open(allowances, "w", 4), 4u);
@@ -105,8 +105,8 @@ TEST(WorkerAllowances, OfAWorkerThatLosesOneNowAndThenStayLarge) {
   }
 }
 
-// A client that uses the name of another client's worker neither reduces its allowance nor profits
-// from its history.
+// A client that uses the name of another client's worker does not reduce the allowance of that
+// worker, and does not profit from its history.
 TEST(WorkerAllowances, OfOneNameAreThoseOfEachClient) {
   WorkerAllowances allowances(Limits(kMost, 200));
   ASSERT_EQ(Open(allowances, "w1", 40, "identity good"), 40u);
@@ -120,7 +120,7 @@ TEST(WorkerAllowances, OfOneNameAreThoseOfEachClient) {
   EXPECT_EQ(Open(allowances, "w1", 5000, "identity good"), kMost);
 }
 
-// A history also survives any number of names of other clients.
+// A history is kept, whatever number of names other clients use.
 TEST(WorkerAllowances, OfOneClientAreNotForgottenForNamesOfAnother) {
   WorkerAllowances allowances(Limits(kMost, 100, 20));
   (void)allowances.Apply(Key("w1", "identity good"), {.answered = 1});
@@ -159,7 +159,7 @@ TEST(WorkerAllowances, NewNamesHoldOnlySoMuchTogether) {
   EXPECT_TRUE(full->newcomers);
   EXPECT_EQ(full->held, 38u);
   EXPECT_EQ(full->most, 38u);
-  // Clients elsewhere always find room, each a smaller part of the rest.
+  // There is always room for clients elsewhere. Each gets a smaller part of the rest.
   EXPECT_EQ(Open(allowances, "honest", 1000, "network 192.0.2.2"), 19u);
   EXPECT_EQ(Open(allowances, "third", 1000, "network 192.0.2.3"), 9u);
   // A lease frees its place, whether it was answered or expired.
@@ -178,7 +178,7 @@ TEST(WorkerAllowances, OneResultProvesAName) {
   EXPECT_EQ(allowances.newcomer_leases(), 0u) << "what it holds is its own";
   EXPECT_EQ(Open(allowances, "honest", 5000), kMost - 37);
   EXPECT_EQ(Open(allowances, "invented", 1000), 38u);
-  // A proven worker without leases stays known, whatever others do.
+  // A proven worker without leases is remembered, whatever others do.
   (void)allowances.Apply(Key("honest"), {.ended = 1000, .answered = 1000});
   for (int i = 0; i < 20'000; ++i) {
     (void)allowances.Apply(Key("invented " + std::to_string(i)), {.expired = 1});
@@ -196,7 +196,7 @@ TEST(WorkerAllowances, ForgetProvenNamesWhenThereAreMore) {
   EXPECT_TRUE(allowances.proven(Key("w999")));
 }
 
-// A forgotten newcomer no longer counts, and neither do its leases when they end.
+// A forgotten newcomer does not count any more. When its leases end, they do not count either.
 TEST(WorkerAllowances, ForgetNewcomersThatHoldLeases) {
   WorkerAllowances allowances(Limits(kMost, 100, 10));
   for (int i = 0; i < 30; ++i) EXPECT_EQ(Open(allowances, "w" + std::to_string(i), 1), 1u);

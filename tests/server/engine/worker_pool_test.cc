@@ -1,4 +1,5 @@
-// Thousands of workers come and go. None leaves anything behind, and no turn waits for others.
+// Tests that thousands of workers can come and go. None leaves anything behind, and no turn waits
+// for others.
 #include "server/engine/worker_pool.h"
 
 #include <memory>
@@ -55,7 +56,7 @@ class WorkerPoolTest : public ::testing::Test {
   Deliveries deliveries_;
 };
 
-// The first worker in turn takes none of these pages, so its place in the queue stays.
+// The first worker in the order takes none of these pages, so its place in the queue stays.
 TEST_F(WorkerPoolTest, CallsThatAreOverAreInNoQueue) {
   (void)Join("idle", kOthers);
   for (int i = 0; i < 20'000; ++i) {
@@ -84,7 +85,7 @@ TEST_F(WorkerPoolTest, NewcomersWithoutRoomComeInWithTheirFirstResult) {
   std::vector<WorkerId> ids;
   for (int i = 0; i < 100; ++i) ids.push_back(Join(std::to_string(i), kOurs));
   ids.push_back(Join("others", kOthers));
-  // Workers that found no room get one more look when the first request is settled.
+  // Workers that got no place are checked again when the first request is settled.
   for (int i = 0; i < 2; ++i) (void)Take(50);
   EXPECT_EQ(pool_->in_turn(), 0U) << "newcomers hold all they may";
   DispatchStats stats;

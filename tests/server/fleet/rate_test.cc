@@ -1,4 +1,5 @@
-// The crawl rate of a fleet among its servers: who leads, who reports, and which rate is used.
+// Tests how the servers of a fleet share the crawl rate: who leads, who reports, and which rate is
+// used.
 #include <map>
 #include <memory>
 #include <optional>
@@ -62,7 +63,7 @@ class FleetOfTwo : public testing::Test {
                         .obey = [this, i](Rate rate) { divisions_[i].obeyed = rate; }});
   }
 
-  // Converts the report and its answer as the wire does.
+  // Converts the report and its answer as in a real call.
   void Send(const RateReport& report, RateMemberHooks::Answered answered) {
     if (!connected_) {
       lost_.push_back(std::move(answered));
@@ -200,7 +201,7 @@ TEST_F(FleetOfTwo, NothingIsHandedOutOnceGrantsHaveRunOut) {
     EXPECT_EQ(division.obeyed, Rate());
     EXPECT_EQ(division.member->granted(), Rate());
   }
-  // The leader stops waiting for a node that was silent for too long.
+  // The leader no longer waits for a node that was silent for too long.
   connected_ = true;
   RunFor(Duration::Seconds(6));
   EXPECT_GT(Sum(), 380);
@@ -220,7 +221,7 @@ TEST_F(FleetOfTwo, ServerThatMayHaveBeenReplacedSaysNothing) {
 }
 
 TEST_F(FleetOfTwo, NextServerOfADivisionHasItsRateAtOnce) {
-  // Workers ask for a few pages at a time, so that a part takes a while to grow.
+  // Workers ask for a few pages at a time, so that it takes a while until a part of the rate grows.
   for (auto& [i, division] : divisions_) division.handed_out.credit = 20;
   RunFor(Duration::Seconds(60));
   EXPECT_GT(divisions_[1].obeyed.per_second(), 150);

@@ -42,7 +42,7 @@ class SettingsKeeperTest : public testing::Test {
       answers_[division] = std::move(answer);
     });
   }
-  // The version in the division's answer; 0 = the answer is empty, nullopt = no answer yet.
+  // Returns the version in the division's answer; 0 = the answer is empty, nullopt = no answer yet.
   std::optional<uint64_t> Told(uint32_t division) {
     const auto& answer = answers_[division];
     if (!answer) return std::nullopt;
@@ -86,7 +86,7 @@ TEST_F(SettingsKeeperTest, WhoHasAnEarlierVersionIsToldAtOnceAndOthersOfEachChan
   // A division that was away gets the settings at once.
   Hear(Report(2, first));
   EXPECT_EQ(Told(2), Told(1));
-  // A held report is answered after kHold at the latest.
+  // A report that is held back is answered after kHold at the latest.
   Hear(Report(1, *Told(1)));
   clock_.Advance(SettingsKeeper::kHold);
   keeper_.Attend();
@@ -103,7 +103,7 @@ TEST_F(SettingsKeeperTest, VersionsRiseWithEachKeeper) {
   next.Hear(Report(1, *Told(1)), [&](auto answer) { told = answer->settings().version(); });
   ASSERT_TRUE(told.has_value());
   EXPECT_GT(*told, *Told(1));
-  // The previous keeper has lost its office.
+  // The previous keeper no longer leads.
   Hear(Report(1, *told));
   EXPECT_EQ(Refused(1).code(), absl::StatusCode::kFailedPrecondition);
 }
@@ -114,7 +114,7 @@ TEST_F(SettingsKeeperTest, AChangeIsOverOnceAllFollowIt) {
   const uint64_t version = *Told(1);
   Hear(Report(1, version));
   EXPECT_FALSE(outcomes_.has_value());
-  // Stored settings are not yet in force.
+  // The settings are stored, but not yet in force.
   v1::ShareSettingsRequest stored = Report(2, version);
   stored.set_in_force(0);
   Hear(stored);

@@ -1,5 +1,5 @@
-// A client that takes URLs of any crawl id looks at few that have none for it, and at the others in
-// turn.
+// Tests a client that takes URLs of any crawl id. It examines few crawl ids that have none for it,
+// and the others in turn.
 #include "server/frontier/crawl_turns.h"
 
 #include <string>
@@ -35,7 +35,7 @@ class CrawlTurnsTest : public FrontierFixture {
     EXPECT_THAT(state_->Put(puts), Each(FrontierOutcome::kOk));
     Commit();
   }
-  // Pulls until the pull is over.
+  // Pulls until the pull has ended.
   std::vector<FrontierServed> PullAll(FrontierPull* pull) {
     std::vector<FrontierServed> served;
     while (!pull->over) {
@@ -59,8 +59,8 @@ TEST_F(CrawlTurnsTest, CrawlIdsGiveQueuesInTurn) {
   EXPECT_THAT(CrawlsOf(9), ElementsAre("c0", "c1", "c2"));
 }
 
-// A client could have thousands of idle crawl ids, and each URL of other clients cost a look at all
-// of them.
+// Previously, a client could have thousands of idle crawl ids, and all of them were examined for
+// each URL of other clients.
 TEST_F(CrawlTurnsTest, IdleCrawlIdsAreNotLookedAt) {
   constexpr uint64_t kFar = kStart + 1'000'000;
   Put("before", 1000, 1, 1, kFar);
@@ -69,7 +69,7 @@ TEST_F(CrawlTurnsTest, IdleCrawlIdsAreNotLookedAt) {
   FrontierPull pull;
   EXPECT_THAT(PullAll(&pull), SizeIs(100));
   EXPECT_LE(pull.round.named(), 102U);
-  // Waiting queues that may be ready cost no look either.
+  // Waiting queues that might be ready are not examined either.
   EXPECT_EQ(state_->table().turns().coming().begin()->first.first, kFar);
   EXPECT_THAT(state_->table().turns().coming(), SizeIs(2000));
 }

@@ -1,4 +1,4 @@
-// A frontier's state with its own store, and a clock that a test moves.
+// The state of a frontier with a separate store, and a clock that a test moves.
 #ifndef FRESHET_TESTS_SERVER_FRONTIER_FRONTIER_FIXTURE_H_
 #define FRESHET_TESTS_SERVER_FRONTIER_FRONTIER_FIXTURE_H_
 
@@ -16,7 +16,7 @@
 
 namespace freshet {
 
-// Options of a store that does not wait for the disk.
+// Returns options of a store that does not wait for the disk.
 inline StoreOptions QuickStore() {
   StoreOptions options;
   options.durability = Durability::kNone;
@@ -62,7 +62,7 @@ class FrontierFixture : public ::testing::Test {
   StoreWithFrontier opened_;
   FrontierStore* store_ = nullptr;
   std::unique_ptr<FrontierState> state_;
-  bool tends_ = true;  // tend everything after each commit
+  bool tends_ = true;  // tends everything after each commit
 };
 
 // A whole frontier with its own store.

@@ -1,4 +1,4 @@
-// The clock ran ahead, was set back, and the server starts.
+// Tests a server that starts after its clock ran ahead and was set back.
 #include <atomic>
 #include <future>
 #include <memory>
@@ -79,8 +79,8 @@ class FrontierMendTest : public ::testing::Test {
     }
     return urls;
   }
-  // Mends `most` rows at a time until all are mended; returns the number of commits. `refused`: the
-  // first try of each is discarded.
+  // Mends `most` rows at a time until all are mended. Returns the number of commits. With
+  // `refused`, the first try of each commit is discarded.
   int Mend(size_t most, bool refused = false) {
     int times = 0;
     for (; state_->mend().ahead() > 0 && times < 1000; ++times) {
@@ -98,8 +98,8 @@ class FrontierMendTest : public ::testing::Test {
     ASSERT_TRUE(report.ok()) << report.status();
     EXPECT_THAT(report->problems, IsEmpty());
   }
-  // Puts twenty URLs in two queues, then as many and a new queue during an hour that the clock ran
-  // ahead.
+  // Puts twenty URLs in two queues. Then, while the clock runs ahead for an hour, puts as many
+  // again, and a new queue.
   void RunAhead() {
     std::vector<FrontierPut> puts;
     for (int i = 0; i < 20; ++i) puts.push_back(Discovered(i % 2 == 0 ? "k" : "l", Name("old", i)));
@@ -188,7 +188,7 @@ TEST_F(FrontierMendTest, InPartsItComesToTheSame) {
   ExpectSound();
 }
 
-// Deletes queues during the mending, among them the one that it has reached.
+// Queues are deleted during the mending, among them the one that it has reached.
 TEST_F(FrontierMendTest, GoesOnBehindWhatIsDeletedMeanwhile) {
   RunAhead();
   LoadAt(kMorning + 1);
@@ -228,7 +228,7 @@ TEST_F(FrontierMendTest, AnOlderReleaseToldByItsQueuesWhatTheClockHadShown) {
   EXPECT_THAT(Pull(), SizeIs(40 - 8));
 }
 
-// The whole frontier mends without any call, and logs it.
+// The whole frontier is mended without any call, and this is logged.
 TEST(FrontierAhead, IsMendedByItselfAndSaid) {
   const TempDir dir;
   MovedClock clock;

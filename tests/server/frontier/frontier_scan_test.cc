@@ -13,7 +13,8 @@
 namespace freshet {
 namespace {
 
-// URLs that a walk through 200 of them, each with so much metadata, looks at in each slice of 256.
+// Returns how many URLs a walk through 200 of them, each with this much metadata, reads in each
+// slice of 256.
 std::vector<size_t> SlicesOf(size_t metadata_bytes) {
   const TempDir dir;
   SystemClock clock;
@@ -54,7 +55,8 @@ TEST(FrontierScan, AWalkLooksAtFewUrlsWithMuchMetadataAtATime) {
   EXPECT_EQ(all, 200U);
 }
 
-// A client could have millions of empty queues, and one walk looked at all of them in a slice.
+// Previously, a client could have millions of empty queues, and one walk examined all of them in a
+// slice.
 TEST(FrontierScan, AWalkLooksAtQueuesWithoutUrlsInSlices) {
   const TempDir dir;
   SystemClock clock;

@@ -1,4 +1,4 @@
-// The state machine against a simple twin that looks at everything, and over restarts.
+// Tests the state machine against a simple twin that searches everything, and over restarts.
 #include "server/frontier/frontier_state.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace {
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// Computes the right answers by looking at everything. Thread-compatible.
+// Computes the right answers by searching everything. Thread-compatible.
 class Twin {
  public:
   struct Item {
@@ -69,7 +69,7 @@ class Twin {
         std::count_if(queue.items.begin(), queue.items.end(),
                       [](const auto& each) { return each.second.due == 0; }));
   }
-  // The URLs that a queue may give now, in order.
+  // Returns the URLs that a queue may give out now, in order.
   std::vector<std::string> Due(const Queue& queue, uint32_t most, uint64_t now) const {
     std::vector<std::pair<uint64_t, std::string>> due;
     if (queue.blocked_until >= now || InFlight(queue) >= most) return {};
@@ -95,7 +95,7 @@ class FrontierStateTest : public FrontierFixture {
     twin_.Expire(now_);
   }
 
-  // Puts forty queues with a URL each into one crawl id.
+  // Puts forty queues with one URL each into one crawl id.
   void PutQueuesOf(uint64_t client) {
     std::vector<FrontierPut> puts;
     for (int i = 0; i < 40; ++i) {
@@ -251,14 +251,15 @@ TEST_F(FrontierStateTest, WhatIsGivenBackIsDueAsBefore) {
   const auto again = Pull({});
   ASSERT_THAT(again, SizeIs(1));
   EXPECT_EQ(again[0].url, "a");
-  // The first lease is over. Giving it back again does not end the second one.
+  // The first lease has ended. Returning it again does not end the second one.
   state_->GiveBack(std::span(served).first(1));
   Commit();
   Pass(2);
   EXPECT_THAT(Pull({}), IsEmpty());
 }
 
-// All queues of a crawl id became ready in one turn, which kept all clients waiting for seconds.
+// Previously, all queues of a crawl id became ready in one turn, and all clients waited for
+// seconds.
 TEST_F(FrontierStateTest, QueuesThatAreDueAtOnceBecomeReadyInParts) {
   constexpr size_t kAtOnce = FrontierPulls::kPromotedAtOnce;
   std::vector<FrontierPut> puts;
@@ -274,7 +275,7 @@ TEST_F(FrontierStateTest, QueuesThatAreDueAtOnceBecomeReadyInParts) {
   Commit();
   Pass(20);
   EXPECT_THAT(Pull({.crawl = "a"}, SIZE_MAX), SizeIs(kAtOnce));
-  // The queues that are still to become ready do not delay another crawl id.
+  // The queues that will become ready do not delay another crawl id.
   const auto served = Pull({}, SIZE_MAX);
   EXPECT_THAT(served, SizeIs(kAtOnce));
   EXPECT_THAT(served, ::testing::Contains(::testing::Field(&FrontierServed::crawl, "b")));
@@ -349,8 +350,8 @@ TEST_F(FrontierStateTest, WhatWasStoredWithoutABoundHasOneSince) {
   EXPECT_THAT(Pull({}), SizeIs(2));
 }
 
-// Whatever a client puts, it leaves room for others. Its room is free again once its URLs are
-// deleted.
+// Whatever a client puts, there is room for others. The client's room is free again after its URLs
+// are deleted.
 TEST_F(FrontierStateTest, EverythingThatThereIsHasAShareOfEachClient) {
   const FrontierLimits limits = {.urls = 22, .queues = 10, .flights = 5};
   Load(limits);
@@ -387,7 +388,8 @@ TEST_F(FrontierStateTest, EverythingThatThereIsHasAShareOfEachClient) {
   EXPECT_EQ(put(1, "evil too", "one more", "u"), kOk);
 }
 
-// Delays and blocks of unused queues used up the share of the crawl id's owner for ever.
+// Previously, delays and blocks of unused queues used up the share of the crawl id's owner for
+// ever.
 TEST_F(FrontierStateTest, NobodyMakesQueuesOfAnothersCrawlId) {
   const FrontierPut put = {.crawl = "news", .key = "k", .url = "u", .claim = {.client = 1}};
   EXPECT_EQ(state_->Put({&put, 1})[0], FrontierOutcome::kOk);
@@ -409,8 +411,8 @@ TEST_F(FrontierStateTest, NobodyMakesQueuesOfAnothersCrawlId) {
 
 // --- Clients that take URLs of others
 
-// A client that puts nothing leaves URLs for others, however long its leases are and however many
-// queues it asks.
+// A client that puts nothing cannot take all URLs from others, however long its leases are and
+// however many queues it asks for.
 TEST_F(FrontierStateTest, WhoeverTakesWhatIsAnothersLeavesSomeForOthers) {
   Load(FrontierLimits{.uncovered_flights = 16});
   PutQueuesOf(1);
@@ -424,14 +426,14 @@ TEST_F(FrontierStateTest, WhoeverTakesWhatIsAnothersLeavesSomeForOthers) {
   EXPECT_THAT(taken, SizeIs(6));
   EXPECT_THAT(Pull(pull_of({.client = 2})), IsEmpty());
   EXPECT_THAT(Pull(pull_of({.client = 3})), SizeIs(3));
-  // Discarded URLs count for no client.
+  // URLs of a discarded pull do not count for any client.
   std::vector<FrontierServed> refused;
   FrontierPull fourth = pull_of({.client = 4});
   ASSERT_TRUE(state_->Pull(&fourth, 7, &refused).ok());
   EXPECT_THAT(refused, SizeIs(2));
   state_->Discard();
   EXPECT_EQ(state_->table().ends().takers().uncovered(), 9U);
-  // Each result makes room.
+  // After each result, the client may take more.
   std::vector<FrontierPut> results;
   for (size_t i = 0; i < 2; ++i) {
     results.push_back({.crawl = "c", .key = taken[i].key, .url = "u", .known = true, .due = 0});
@@ -580,7 +582,7 @@ TEST_F(FrontierStateTest, WhoeverMayNotReportTakesNothingFromThoseWhoFetch) {
   Commit();
   Load();
   EXPECT_EQ(state_->table().counts().in_flight, 1U);
-  // The date applies once the lease is over.
+  // The date applies after the lease has ended.
   Pass(10);
   EXPECT_EQ(state_->table().counts().in_flight, 0U);
   EXPECT_THAT(Pull({}), IsEmpty());

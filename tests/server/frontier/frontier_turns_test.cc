@@ -1,4 +1,4 @@
-// Clients take turns at the frontier, however much one of them sends.
+// Tests that clients take turns at the frontier, however much one of them sends.
 #include <algorithm>
 #include <cstddef>
 #include <future>
@@ -79,7 +79,7 @@ TEST_F(FrontierTurns, AClientWaitsForOneBatchOfAnother) {
               testing::UnorderedElementsAre("small", "pull"));
 }
 
-// A batch of the crawl-frontier API may be larger than several commits.
+// A batch of the crawl-frontier API can be larger than several commits.
 TEST_F(FrontierTurns, AClientWaitsForAPartOfABatchOfAnother) {
   ASSERT_NE(frontier_, nullptr);
   Frontier& frontier = *frontier_;
@@ -131,7 +131,7 @@ TEST_F(FrontierTurns, LongMetadataCountsAsSeveralUrls) {
   EXPECT_THAT(order, ElementsAre("short", "short", "long", "long"));
 }
 
-// Reads used to be refused together with the changes in their turn.
+// Previously, reads were refused together with the changes in the same turn.
 TEST(FrontierReads, AreAnsweredWhileTheDiskIsFull) {
   const TempDir dir;
   SystemClock clock;

@@ -1,5 +1,5 @@
-// Work on all queues or leases of a crawl id is done in parts, between which other clients get
-// their turns.
+// Tests that work on all queues or leases of a crawl id is done in parts. Between the parts, other
+// clients get their turns.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -38,7 +38,8 @@ class LargeTenants : public FrontierFixture {
   std::vector<FrontierServed> Take(const std::string& crawl, uint32_t lease_seconds = 30) {
     return Pull({.crawl = crawl, .lease_seconds = lease_seconds, .taker = {.client = 2}});
   }
-  // Number of turns to tend everything, with `most` queues and leases in each turn.
+  // Returns the number of turns needed to tend everything, with `most` queues and leases in each
+  // turn.
   size_t Turns(size_t most) {
     size_t turns = 1;
     for (; state_->Tend(most).value(); ++turns) Commit();
@@ -124,7 +125,7 @@ TEST_F(LargeTenants, ARestartInBetweenFindsNothingOfWhatWasDeleted) {
 TEST_F(LargeTenants, ALongerDefaultDelayHoldsAtOnceAndAShorterOneInParts) {
   Put("a");
   Put("b");
-  // One URL of each queue, which then waits two seconds.
+  // Takes one URL of each queue. The queue then waits two seconds.
   EXPECT_THAT(Pull({.urls_per_queue = 1}), SizeIs(2 * kQueues));
   Pass(2);
   EXPECT_THAT(Pull({.crawl = "a", .queues = 0}), IsEmpty());  // makes all queues of "a" ready

@@ -1,4 +1,5 @@
-// Long URLs of the crawl frontier: their memory, and that each is given out once.
+// Tests long URLs of the crawl frontier: how much memory they take, and that each is given out
+// once.
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,8 +16,8 @@ using ::testing::SizeIs;
 
 class FrontierLongUrls : public FrontierFixture {};
 
-// Each queue and each lease kept a URL of 8 KiB in memory. A client with its share of queues filled
-// the server's memory, again after each start.
+// Previously, each queue and each lease kept a URL of 8 KiB in memory. A client with its share of
+// queues filled the server's memory, again after each start.
 TEST_F(FrontierLongUrls, LongUrlsTakeNoMoreMemory) {
   const std::string base(8000, 'u');
   std::vector<FrontierPut> puts;

@@ -1,4 +1,4 @@
-// Queues with many deleted rows in front of their URLs.
+// Tests queues with many deleted rows in front of their URLs.
 #include <algorithm>
 #include <future>
 #include <set>
@@ -27,7 +27,8 @@ FrontierPut Known(std::string url, uint64_t due) {
       .crawl = "c", .key = "q", .url = std::move(url), .metadata = {}, .known = true, .due = due};
 }
 
-// A URL longer than the part that memory keeps of a head, with the same beginning as the others.
+// Returns a URL that is longer than the part of a URL that is kept in memory, with the same
+// beginning as the others.
 std::string LongUrl(size_t i) { return std::string(100, 'x') + fmt::format("{:06}", i); }
 
 std::vector<FrontierPut> Many(uint64_t due) {
@@ -47,7 +48,7 @@ FrontierPull OfQueue() {
 class PassingTest : public FrontierFixture {
  protected:
   PassingTest() { tends_ = false; }
-  // Puts and takes many URLs, then puts two that are due: one before them and one behind.
+  // Puts and takes many URLs. Then puts two that are due: one before them and one after them.
   void TakeMany() {
     ASSERT_TRUE(state_->SetDelay("c", "q", 0).ok());
     (void)state_->Put(Many(1000));
@@ -80,7 +81,7 @@ TEST_F(PassingTest, NoStepPassesOverManyDeletedRowsAndNothingIsLost) {
   TakeMany();
   FrontierPull pull = OfQueue();
   EXPECT_THAT(PullOnce(&pull), ElementsAre("first"));
-  // This pull ends early; others do not wait for it.
+  // This pull ends early, and others do not wait for it.
   Pass(1);
   FrontierPull next = OfQueue();
   EXPECT_THAT(PullOnce(&next), IsEmpty());
@@ -146,7 +147,7 @@ TEST_F(PassingTest, ALoadBeginsAnew) {
   EXPECT_THAT(PullOnce(&last), ElementsAre("last"));
 }
 
-// The frontier's thread passes over the rows by itself.
+// The frontier's thread skips the rows by itself.
 TEST(PassingFrontier, ServesWhatIsBehindManyDeletedRows) {
   const TempDir dir;
   SystemClock clock;
@@ -168,7 +169,7 @@ TEST(PassingFrontier, ServesWhatIsBehindManyDeletedRows) {
     (void)state.Put(Many(1000));
     return state.SetDelay("c", "q", 0);
   });
-  // Moving the date of each URL deletes its row behind the head.
+  // Changing the date of each URL deletes its row behind the head.
   run([](FrontierState& state) {
     (void)state.Put(Many(UINT64_MAX / 2));
     (void)state.Put(std::vector{Known("first", 1), Known("last", 2000)});

@@ -1,4 +1,5 @@
-// Refused writes of the frontier leave no trace, and cost time in proportion to their size.
+// Tests that refused writes of the frontier leave no trace, and take time in proportion to their
+// size.
 #include <algorithm>
 #include <chrono>
 #include <random>
@@ -44,8 +45,8 @@ std::string QueueText(const QueueTable& table, const FrontierQueue& queue) {
   return text;
 }
 
-// Expects the crawl id in the table of ready ones if it has ready queues, and in that of waiting
-// ones if it has waiting queues.
+// Expects that the crawl id is in the table of ready ones if it has ready queues, and in that of
+// waiting ones if it has waiting queues.
 void ExpectFound(const CrawlTurns& turns, const FrontierCrawl& crawl) {
   EXPECT_EQ(turns.ready().contains(crawl.number), !crawl.ready.empty());
   if (crawl.waiting.empty()) {
@@ -56,7 +57,7 @@ void ExpectFound(const CrawlTurns& turns, const FrontierCrawl& crawl) {
   }
 }
 
-// Expects each queue at the place that it records, and no others.
+// Expects that each queue is at the place that it records, and that there are no others.
 void ExpectFiled(const FrontierCrawl& crawl) {
   using enum FrontierQueue::Place;
   size_t filed = 0;
@@ -87,7 +88,7 @@ void ExpectHeld(const QueueTable& table) {
   }
 }
 
-// All visible state as text.
+// Returns all visible state as text.
 std::string TextOf(const FrontierState& state) {
   const QueueTable& table = state.table();
   std::string text =
@@ -243,7 +244,7 @@ TEST_F(RefusedTurns, LeaveNoTrace) {
       while (state_->Tend(Number(1, 9)).value()) ASSERT_TRUE(state_->Commit().ok());
       ASSERT_TRUE(state_->Commit().ok());
     }
-    // Memory equals the store.
+    // Memory and store are equal.
     const std::string kept = TextOf(*state_);
     const std::string stored = TextOf(*Load());
     EXPECT_EQ(kept.substr(0, kept.rfind("put ")), stored.substr(0, stored.rfind("put ")));
@@ -263,7 +264,7 @@ TEST_F(RefusedTurns, CostWhatTheyDid) {
     (void)state_->Put(one);
     Refuse();
   }
-  // Reading all queues for each refusal would take minutes.
+  // If all queues were read for each refusal, the test would take minutes.
   EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(40));
   EXPECT_EQ(state_->table().counts().active, 30'000U);
 }

@@ -1,4 +1,4 @@
-// Queues that were ready and have nothing due any more.
+// Tests queues that were ready and have nothing due any more.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -30,7 +30,7 @@ class StaleQueues : public FrontierFixture {
     EXPECT_THAT(state_->Put(puts), ::testing::Each(FrontierOutcome::kOk));
     Commit();
   }
-  // Makes all queues ready, whatever clients may take of them.
+  // Makes all queues ready, whatever clients may take from them.
   void MakeReady() {
     EXPECT_THAT(Pull({.crawl = "c", .urls_per_queue = 0}), IsEmpty());
     EXPECT_EQ(Ready(), size_t{kQueues});
@@ -44,7 +44,7 @@ class StaleQueues : public FrontierFixture {
   }
 };
 
-// One pull looked at all these queues, which kept all clients waiting for seconds.
+// Previously, one pull examined all these queues, and all clients waited for seconds.
 TEST_F(StaleQueues, AreNotReadyOnceTheirOnlyUrlHasGone) {
   Put("u", now_ - 5);
   MakeReady();

@@ -36,11 +36,11 @@ class KeyHost {
       (void)Eventually([this] { return over.load(); }, Duration::Seconds(5));
       answer.set_content("slow-key", "text/plain");
     });
-    // Threads enough that slow answers do not delay others.
+    // There are enough threads that slow answers do not delay others.
     server_.new_task_queue = [] { return new httplib::ThreadPool(2 * limits::kKeyFetchThreads); };
     port = server_.bind_to_any_port("127.0.0.1");
     thread_ = std::thread([this] { server_.listen_after_bind(); });
-    // The server would miss an earlier stop.
+    // If it were stopped before it runs, the server would miss the stop.
     WaitUntil([this] { return server_.is_running(); });
   }
   ~KeyHost() {
@@ -144,7 +144,7 @@ TEST_F(KeyBookTest, FloodsOfKeysAskHostsLittle) {
   EXPECT_LE(pending, 10);
 }
 
-// A client that invents keys of a host does not delay the check of the host's own key.
+// A client that invents keys for a host does not delay the check of the host's real key.
 TEST_F(KeyBookTest, SendersTakeTurnsAtAHost) {
   KeyBook book(config_, clock_);
   for (int i = 0; i < 100; ++i) {
@@ -155,7 +155,7 @@ TEST_F(KeyBookTest, SendersTakeTurnsAtAHost) {
   EXPECT_LE(bad_, 2);
 }
 
-// Otherwise many senders that ask all the time would get every place that becomes free.
+// Otherwise, many senders that ask all the time would get every place that becomes free.
 TEST_F(KeyBookTest, WhoAsksMoreOftenAtACrowdedHostHasNoBetterChance) {
   KeyBook book(config_, clock_);
   for (size_t i = 0; i <= KeyBook::kMostOfHost; ++i) {
@@ -176,7 +176,7 @@ TEST_F(KeyBookTest, SlowHostsOfOneSenderLeaveThreadsToOthers) {
   }
   EXPECT_EQ(Check(book, "good-key-1", "f.test", 100, "its own").standing, Standing::kPending);
   EXPECT_TRUE(Eventually([this] { return good_ > 0; }));
-  // The good key was checked before any of the slow ones.
+  // The good key was checked before all of the slow ones.
   EXPECT_EQ(host_.asked, 1);
 }
 
@@ -225,7 +225,7 @@ TEST_F(KeyBookTest, ASenderHasAShareOfAllPlaces) {
   EXPECT_EQ(Check(book, "slow-key", "other.test", 1, "another").standing, Standing::kPending);
 }
 
-// A new sender finds a place, however many others use their whole share.
+// There is a place for a new sender, however many others use their whole share.
 TEST_F(KeyBookTest, SomePlacesAreForNewSenders) {
   KeyBook book(config_, clock_);
   for (int i = 0; i < 2000; ++i) {
@@ -284,7 +284,7 @@ TEST(ExpiringNames, ForgetInTime) {
   EXPECT_EQ(names.size(), 6U);
   names.Erase("19");
   EXPECT_EQ(names.Find("19", start), nullptr);
-  // Expired names make room.
+  // Expired names free their places.
   names.Put("new", "v", 3, start + Duration::Seconds(60), start + Duration::Seconds(19));
   EXPECT_EQ(names.size(), 1U);
 }
@@ -302,7 +302,7 @@ TEST(ExpiringNames, NamesOfOneClientPushOutNoOtherOnes) {
   EXPECT_NE(names.Find("its own", Instant()), nullptr);
   EXPECT_NE(names.Find("3 999", Instant()), nullptr);
   EXPECT_NE(names.Find("11 999", Instant()), nullptr);
-  // The bound holds for any number of clients.
+  // The bound applies to any number of clients.
   for (int i = 0; i < 1000; ++i) put("of " + std::to_string(i), 100 + i);
   EXPECT_LE(names.size(), 64U);
 }

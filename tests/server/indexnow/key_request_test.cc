@@ -46,7 +46,7 @@ class EndlessHost {
 
   static constexpr size_t kMost = 64 << 20;
   uint16_t port = 0;
-  std::atomic<size_t> taken{0};  // by the client and the system's buffers
+  std::atomic<size_t> taken{0};  // bytes taken by the client and the system's buffers
 
  private:
   void Serve(const std::string& head, const std::string& more) {

@@ -14,7 +14,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// A resolver that answers only when told to. Thread-safe.
+// A resolver that answers only when the test allows it. Thread-safe.
 class SilentResolver {
  public:
   [[nodiscard]] Resolver resolver() const {
@@ -51,7 +51,7 @@ TEST(NameLookUp, FindsWhatTheResolverFinds) {
   EXPECT_THAT(LookUp("127.0.0.1", kForever, cancelled), ElementsAre("127.0.0.1"));
 }
 
-// Otherwise a stop of the server would wait for minutes.
+// Otherwise, stopping the server could take minutes.
 TEST(NameLookUp, WaitsForNoResolverOnceItIsCancelled) {
   SilentResolver silent;
   std::atomic<bool> cancelled{false};

@@ -25,7 +25,7 @@ std::variant<Ping, HttpResponse> Post(const std::string& body, const IndexNowCon
   return ParsePing(request, config);
 }
 
-// The refusal, such as "422 why", or "" for an accepted ping.
+// Returns the refusal, such as "422 why"; "" = the ping was accepted.
 std::string Refusal(const std::variant<Ping, HttpResponse>& parsed) {
   const auto* response = std::get_if<HttpResponse>(&parsed);
   return response == nullptr ? "" : std::to_string(response->status) + " " + *response->body;
@@ -69,7 +69,7 @@ TEST(Ping, WhatIsMalformedIs400) {
               HasSubstr("400 urlList: is missing or empty"));
   EXPECT_THAT(Refusal(Post(List(R"("urlList": ["http://a.test/"], "urlList": [])"))),
               HasSubstr("400 urlList: is given twice"));
-  // Deeply nested text is refused and kept nowhere.
+  // Deeply nested text is refused, and is not stored anywhere.
   EXPECT_THAT(Refusal(Post("{\"urlList\": " + std::string(1 << 20, '['))), HasSubstr("400 "));
 }
 

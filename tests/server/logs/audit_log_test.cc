@@ -175,7 +175,7 @@ TEST_F(AuditLogTest, ChangesOfMoreKindsThanItRemembersAreAllWritten) {
   EXPECT_EQ(repeats, 30 - Repeats<AuditEntry>::kPerWindow + 31 - Repeats<AuditEntry>::kPerWindow);
 }
 
-// While the disk hangs, refused clients try again at once.
+// While the disk hangs, refused clients try again immediately.
 TEST_F(AuditLogTest, SaysOnceThatTooManyWait) {
   const SaidLines said;
   std::promise<void> writes;
@@ -201,7 +201,7 @@ TEST_F(AuditLogTest, SaysOnceThatTooManyWait) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
 }
 
-// Calls that a client repeats used to take the places of changes.
+// Previously, calls that a client repeated took the places of changes.
 TEST_F(AuditLogTest, WhatIsOnlyCountedLeavesRoomForChanges) {
   std::promise<void> writes;
   std::promise<void> goes_on;

@@ -1,4 +1,4 @@
-// The routes of the console: its files, valid requests, and who may change something.
+// Tests the routes of the console: its files, valid requests, and who may change something.
 #include "server/ops/console.h"
 
 #include "gmock/gmock.h"
@@ -85,7 +85,7 @@ TEST(ConsoleRoutes, AllHaveARule) {
     const MethodRule* rule = FindMethod(file ? "http:/console/" : "http:" + route.path);
     ASSERT_NE(rule, nullptr) << route.path;
     EXPECT_NE(rule->roles, 0) << route.path;
-    // Paths that change something are never open.
+    // Paths that change something always need an identity.
     if (route.post) {
       EXPECT_EQ(rule->open_as, "") << route.path;
     }
@@ -117,7 +117,7 @@ TEST(ConsoleChanges, ComeFromTheServersOwnPageAsJson) {
   const std::pair<std::string, std::string> host = {"Host", "localhost:7072"};
   const std::pair<std::string, std::string> type = {"Content-Type",
                                                     "application/json; charset=utf-8"};
-  // The server takes the request, but does not serve yet.
+  // The server accepts the request, but does not serve yet.
   EXPECT_EQ(post({host, type}).status, 503);
   EXPECT_EQ(post({host, type, {"Origin", "http://localhost:7072"}}).status, 503);
   EXPECT_EQ(post({host}).status, 415);
@@ -128,7 +128,7 @@ TEST(ConsoleChanges, ComeFromTheServersOwnPageAsJson) {
   EXPECT_EQ(Ask(ConsoleGet("/console/api/rate")).status, 405);
 }
 
-// With identities, operators may come from other machines and use the server's name there.
+// With identities, operators may connect from other machines and use the server's name there.
 TEST(ConsoleChanges, WithIdentitiesTheOriginIsAskedForAlone) {
   const HttpRequest far = {
       .fields = {{"Host", "crawl.internal"}, {"Origin", "https://crawl.internal"}},
@@ -201,7 +201,7 @@ TEST(MakeGuard, WhatNeedsNoIdentityIsNotShownByAnyName) {
       EXPECT_EQ(status(*authoriser, path, "10.0.0.7:7072"), 200) << path;
       EXPECT_EQ(status(*authoriser, path, "freshet:7072"), 200) << path;
       EXPECT_EQ(status(*authoriser, path, "named.example:7072"), 200) << path;
-      // With TLS any name passes, as no site has a certificate for its name here.
+      // With TLS any name is accepted, because no site has a certificate for its name here.
       EXPECT_EQ(status(*authoriser, path, "crawl.example.org", "", true), 200) << path;
     }
     EXPECT_EQ(status(*authoriser, "/healthz", "rebound.example"), 200);

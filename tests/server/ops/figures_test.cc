@@ -1,5 +1,5 @@
-// Everything shown of a status must equal the files in tests/golden/figures. FRESHET_WRITE_GOLDEN
-// in the environment writes them.
+// Tests that everything that is shown of a status equals the files in tests/golden/figures. If
+// FRESHET_WRITE_GOLDEN is in the environment, writes them.
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -51,7 +51,7 @@ class Filler {
   }
   double Share() { return static_cast<double>(++last_) / 1024; }
 
-  // The first shard has the larger values, so that sums tell both apart.
+  // The first shard has larger values, so that sums distinguish the two.
   void FillShards(ServerStatus* status) {
     status->shards.resize(2);
     ShardSnapshot& shard = status->shards[0];
@@ -213,8 +213,8 @@ class Filler {
   uint64_t last_ = 1000;
 };
 
-// The metrics without those of machine and build, and without help texts, which docs/metrics.md
-// has. Families and samples are sorted, as their order means nothing.
+// Returns the metrics without those of machine and build, and without help texts, which are in
+// docs/metrics.md. Families and samples are sorted, because their order has no meaning.
 std::string ShownOf(const std::string& metrics) {
   std::map<std::string, std::set<std::string>> families;
   std::istringstream lines(metrics);
@@ -231,7 +231,7 @@ std::string ShownOf(const std::string& metrics) {
   return text;
 }
 
-// A line for each member of the object.
+// Returns a line for each member of the object.
 std::string Members(const std::string& text) {
   std::string lines;
   const auto object = nlohmann::json::parse(text);
@@ -249,7 +249,7 @@ std::string Series(const Figures& figures) {
   return text;
 }
 
-// The series of a status and of a later one with higher counters.
+// Returns the series of a status and of a later one with higher counters.
 std::string Plots(const ServerStatus& status) {
   FigureMaker maker;
   EXPECT_TRUE(maker.Make(status).empty());

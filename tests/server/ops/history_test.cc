@@ -1,4 +1,4 @@
-// The history: means over longer steps, and which rows survive the process and disk errors.
+// Tests the history: means over longer steps, and which rows survive the process and disk errors.
 #include "server/ops/history.h"
 
 #include <sqlite3.h>
@@ -17,12 +17,12 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 
-// The start of an hour, and so of every longer step.
+// The start of an hour, and therefore of every longer step.
 constexpr int64_t kStart = int64_t{500'000} * 3600;
 
 Instant At(int64_t second) { return Instant::FromUnixSeconds(kStart + second); }
 
-// The values of a series, each with its seconds since kStart.
+// Returns the values of a series, each with its seconds since kStart.
 std::vector<std::pair<int64_t, double>> Values(const HistoryWindow& window,
                                                const std::string& name) {
   const auto it = std::find(window.names.begin(), window.names.end(), name);
@@ -58,7 +58,7 @@ TEST(HistoryRings, LongerStepsAreMeansOfWhatIsKnown) {
   const HistoryWindow hour = history.Read(At(20), 3600);
   EXPECT_EQ(hour.step, 10);
   using Point = std::pair<int64_t, double>;
-  // The last point belongs to a step that is not over yet.
+  // The last point belongs to a step that has not ended yet.
   EXPECT_THAT(Values(hour, "a"), ElementsAre(Point{0, 4.5}, Point{10, 14.5}, Point{20, 20}));
   EXPECT_EQ(Values(hour, "b")[0].second, 1);
   EXPECT_TRUE(std::isnan(Values(hour, "b")[1].second));
@@ -130,7 +130,8 @@ TEST_F(StoredHistory, SurvivesARestart) {
   EXPECT_EQ(minutes[1], (std::pair<int64_t, double>{60, 79.5}));
 }
 
-// Copies the files of a running history, as a kill would leave them: flushed rows are there.
+// Copies the files of a running history, which are the files that a kill would leave: flushed rows
+// are in them.
 TEST_F(StoredHistory, SurvivesAKill) {
   History killed;
   killed.Open(dir_ / "history", At(0));

@@ -1,4 +1,4 @@
-// Answers of the HTTP port, and the parsers of requests.
+// Tests answers of the HTTP port, and the parsers of requests.
 #include "server/ops/http.h"
 
 #include <string>
@@ -93,7 +93,7 @@ TEST_F(HttpTest, TakesNoAnnotationsOfForeignPages) {
   EXPECT_EQ(posted_, "");
 }
 
-// A site whose name resolves to this server sends requests with that name, in any form.
+// If the name of a site resolves to this server, requests can have this name, in any form.
 TEST_F(HttpTest, TakesTheNameThatARequestIsFor) {
   const auto status = [this](const std::string& target, const std::string& host) {
     return Ask("GET " + target + " HTTP/1.1\r\n" + host + "\r\n").status();

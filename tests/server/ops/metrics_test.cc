@@ -1,5 +1,6 @@
-// The table of figures must equal that in docs/metrics.md. FRESHET_WRITE_GOLDEN in the environment
-// writes its rows. People write the headings and the text below them.
+// Tests that the table of figures equals that in docs/metrics.md. If FRESHET_WRITE_GOLDEN is in the
+// environment, writes the rows of the table. The headings and the text below them are written by
+// hand.
 #include "server/ops/metrics.h"
 
 #include <cstdlib>

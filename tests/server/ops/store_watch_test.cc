@@ -1,4 +1,4 @@
-// Messages about a store that cannot be written: who gets them, and how often.
+// Tests messages about a store that cannot be written: who gets them, and how often.
 #include "server/ops/store_watch.h"
 
 #include <string>

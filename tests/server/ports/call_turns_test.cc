@@ -1,5 +1,5 @@
-// Further calls of a client wait outside of gRPC until gRPC's threads have come to the messages of
-// earlier calls.
+// Tests that further calls of a client wait outside of gRPC until gRPC's threads have handled the
+// messages of earlier calls.
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,10 +27,10 @@ using hostile::Socket;
 constexpr size_t kConnections = 4;
 constexpr size_t kCallsOfEach = 500;
 constexpr size_t kCallsOfAll = kConnections * kCallsOfEach;
-// Maximum number of calls within gRPC, including those that it reads at once.
+// The maximum number of calls inside gRPC, including those that it reads at the same time.
 constexpr size_t kFewWithinGrpc = 1000;
 
-// Acts as if no thread came to the messages of calls until Come is called.
+// Acts as if no thread handled the messages of calls until Come is called.
 class WaitingCalls final : public grpc::CallbackGenericService {
  public:
   grpc::ServerGenericBidiReactor* CreateReactor(
@@ -43,7 +43,7 @@ class WaitingCalls final : public grpc::CallbackGenericService {
     const MutexLock lock(mutex_);
     return made_;
   }
-  // Acts as if threads came to the messages of all calls.
+  // Acts as if threads handled the messages of all calls.
   void Come() {
     std::vector<Waiting*> waiting;
     {
@@ -74,7 +74,7 @@ class WaitingCalls final : public grpc::CallbackGenericService {
     grpc::ByteBuffer message_;
   };
 
-  // False = Come was called.
+  // Returns false if Come was called.
   [[nodiscard]] bool Keep(Waiting* call) {
     const MutexLock lock(mutex_);
     if (!come_) waiting_.push_back(call);
@@ -121,8 +121,8 @@ class CallTurns : public testing::Test {
   std::vector<Socket> sockets_;
 };
 
-// Calls used to leave the count when the server heard of them. Then they waited a second time, for
-// their messages, in gRPC's one queue for the calls of all clients.
+// Previously, a call was no longer counted once the server knew of it. It then waited a second
+// time, for its message, in gRPC's single queue for the calls of all clients.
 TEST_F(CallTurns, GrpcHasFewCallsWhoseMessagesWait) {
   EXPECT_FALSE(Eventually([&] { return calls_.made() > kFewWithinGrpc; }, Duration::Seconds(2)));
   EXPECT_GT(calls_.made(), 0U);
@@ -130,7 +130,7 @@ TEST_F(CallTurns, GrpcHasFewCallsWhoseMessagesWait) {
   EXPECT_TRUE(Eventually([&] { return calls_.made() == kCallsOfAll; }));
 }
 
-// A client may open calls long before it says something.
+// A client can open calls long before it sends something on them.
 TEST_F(CallTurns, SilentCallsHoldUpNothingForLong) {
   EXPECT_TRUE(Eventually([&] {
     port_->Allow(calls_.made());

@@ -22,7 +22,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Keeps connections that it is handed, as gRPC does. Thread-safe.
+// Keeps the connections that are handed over to it, as gRPC does. Thread-safe.
 class Holder {
  public:
   void Take(int descriptor) {
@@ -38,7 +38,7 @@ class Holder {
     }
     return held_.size() >= count;
   }
-  // Reads `bytes` bytes of the first connection, or fewer if no more come.
+  // Reads `bytes` bytes from the first connection, or fewer if no more come.
   std::string Read(size_t bytes) {
     const MutexLock lock(mutex_);
     std::string read;
@@ -93,7 +93,7 @@ class ConnectionsTest : public testing::Test {
     return client;
   }
 
-  // Waits, since a connection is closed before it is counted.
+  // Waits, because a connection is closed before it is counted.
   [[nodiscard]] bool CountsSilent(const Connections& connections, uint64_t count) {
     (void)Eventually([&] { return connections.stats().silent >= count; });
     return connections.stats().silent == count;
@@ -119,7 +119,7 @@ TEST_F(ConnectionsTest, TellsOneTooManyWhyAndTakesAnotherOnceThereIsRoom) {
   EXPECT_THAT(frames, HasSubstr("3 connections are open, the most that this server takes: close "
                                 "some, or try again later"));
   EXPECT_EQ(connections.stats().refused, 1u);
-  // A connection of the holder closes; the port is not told.
+  // A connection of the holder is closed. The port is not notified.
   holder_.CloseOne();
   // The port does not count again at every attempt, so this takes several.
   const Instant end = clock_.Now() + Duration::Seconds(60);
@@ -143,7 +143,7 @@ TEST_F(ConnectionsTest, SilentOnesMakeRoomTheOldestFirst) {
   EXPECT_THAT(silent[0].Read(&closed), HasSubstr("3 connections are open"));
   EXPECT_TRUE(closed);
   EXPECT_EQ(connections.stats().refused, 1u);
-  // The other silent clients may still begin.
+  // The other silent clients can still begin.
   for (int i = 1; i < 3; ++i) EXPECT_TRUE(silent[i].Send(RawSocket::Http2Preface()));
   EXPECT_TRUE(holder_.Await(3));
   EXPECT_EQ(connections.stats().open, 3u);
@@ -181,7 +181,7 @@ TEST_F(ConnectionsTest, RefusesOneTooManyOfAClient) {
   EXPECT_EQ(connections.stats().open, 3U);
 }
 
-// Two clients that open all they may leave places for others.
+// After two clients have opened as many connections as they may, there are places for others.
 TEST_F(ConnectionsTest, LeavesPlacesForNewClients) {
   Connections connections(64, 32, clock_);
   Start(connections);
@@ -195,8 +195,8 @@ TEST_F(ConnectionsTest, LeavesPlacesForNewClients) {
     come("127.0.0.2");
     come("127.0.0.3");
   }
-  // All clients share three quarters of the places. Both clients hold more than a new client may
-  // have.
+  // All clients share three quarters of the places. Both clients have more places than a new client
+  // may have.
   ASSERT_TRUE(holder_.Await(48));
   bool closed = false;
   EXPECT_THAT(clients.back().Read(&closed),
@@ -207,7 +207,7 @@ TEST_F(ConnectionsTest, LeavesPlacesForNewClients) {
   EXPECT_TRUE(holder_.Await(60));
 }
 
-// A connection is handed over with all its bytes, in whatever pieces they came.
+// A connection is handed over with all its bytes, in whatever pieces they arrived.
 TEST_F(ConnectionsTest, HandsOverWhoSpeaksHttp2AndClosesOthers) {
   Connections connections(20, 10, clock_);
   Start(connections);
@@ -263,7 +263,7 @@ TEST_F(ConnectionsTest, ClosesWhoSaysNothingInTime) {
   EXPECT_EQ(connections.stats().open, 2u);
 }
 
-// gRPC makes handshakes on the threads that serve all clients.
+// gRPC makes handshakes on the same threads that serve all clients.
 TEST_F(ConnectionsTest, HandsOverFewHandshakesAtATimeByTurnsOfNetworks) {
   SetClock clock;
   Connections connections(200, 100, clock, Speech::kTls);
@@ -294,7 +294,7 @@ TEST_F(ConnectionsTest, HandsOverFewHandshakesAtATimeByTurnsOfNetworks) {
     return connections.stats().open <= at_once + 5;
   });
   EXPECT_TRUE(holder_.Await(at_once + 5));
-  // A handshake without an answer gives up its place after a while.
+  // A handshake that is not answered frees its place after a while.
   clock.Advance(Duration::Seconds(2));
   const RawSocket next = connect("127.0.0.1");
   EXPECT_TRUE(holder_.Await(at_once + 6));
@@ -302,7 +302,8 @@ TEST_F(ConnectionsTest, HandsOverFewHandshakesAtATimeByTurnsOfNetworks) {
   EXPECT_EQ(holder_.CountFrom("127.0.0.1"), 2U);
 }
 
-// Two bytes took a place among the handshakes for a second, for each network in turn.
+// Previously, a connection with two bytes took a place among the handshakes for a second, for each
+// network in turn.
 TEST_F(ConnectionsTest, HandsOverNoHandshakeThatHasNotComeWhole) {
   SetClock clock;
   Connections connections(200, 100, clock, Speech::kTls);
@@ -335,7 +336,8 @@ TEST_F(ConnectionsTest, HandsOverNoHandshakeThatHasNotComeWhole) {
   }
 }
 
-// A ClientHello may come in several records; a record with only its head took the place.
+// A ClientHello can come in several records. Previously, a record took the place when only its head
+// had arrived.
 TEST_F(ConnectionsTest, HandsOverNoHandshakeWhoseRecordsHaveNotAllCome) {
   SetClock clock;
   Connections connections(200, 100, clock, Speech::kTls);
@@ -370,7 +372,7 @@ TEST_F(ConnectionsTest, HandsOverNoHandshakeWhoseRecordsHaveNotAllCome) {
   EXPECT_TRUE(closed);
 }
 
-// Bytes behind urgent data woke the thread again and again.
+// Previously, bytes after urgent data woke the thread again and again.
 TEST_F(ConnectionsTest, UrgentBytesAreBytesLikeOthers) {
   Connections connections(10, 10, clock_);
   Start(connections);
@@ -384,7 +386,7 @@ TEST_F(ConnectionsTest, UrgentBytesAreBytesLikeOthers) {
   EXPECT_TRUE(closed);
 }
 
-// A descriptor that gRPC has closed may be a file by now.
+// By now, the number of a descriptor that gRPC has closed might belong to a file.
 TEST_F(ConnectionsTest, DoesNotTakeAFileForAConnection) {
   Connections connections(1, 1, clock_);
   Start(connections);
@@ -474,7 +476,7 @@ TEST_F(ConnectionsTest, RestsWhenTheSystemHasNoDescriptorLeft) {
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
   const RawSocket waiting = Client();
   ASSERT_TRUE(holder_.Await(2));
-  // No descriptor can be opened from here on. The client's socket exists already.
+  // From here on, no descriptor can be opened. The client's socket exists already.
   const int client_socket = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int next = dup(client_socket);
   close(next);
@@ -490,7 +492,7 @@ TEST_F(ConnectionsTest, RestsWhenTheSystemHasNoDescriptorLeft) {
   // The port tries again every tenth of a second, so it does not spin.
   EXPECT_LE(connections.stats().failed, 100u);
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
-  // The waiting connection is accepted at last.
+  // The waiting connection is finally accepted.
   const std::string preface = RawSocket::Http2Preface();
   EXPECT_EQ(send(client_socket, preface.data(), preface.size(), MSG_NOSIGNAL),
             static_cast<ssize_t>(preface.size()));

@@ -1,4 +1,4 @@
-// Frames in pieces of any size, and the limits of each kind of frame.
+// Tests frames in pieces of any size, and the limits of each kind of frame.
 #include "server/ports/frame_watch.h"
 
 #include <set>
@@ -43,7 +43,7 @@ std::string ExcessOf(const std::string& frames, size_t piece, bool settings_sent
     taken = watch.Take(std::string_view(all).substr(at, piece));
   }
   EXPECT_EQ(taken, watch.excess().empty());
-  // A watch that has refused refuses for ever.
+  // A watch that has refused once refuses for ever.
   if (!taken) {
     EXPECT_FALSE(watch.Take("x"));
   }
@@ -67,7 +67,8 @@ TEST(FrameWatch, TakesWhatHonestClientsSend) {
   EXPECT_EQ(ExcessOf(frames), "");
 }
 
-// Unasked acknowledgements cost time: three connections that sent them kept gRPC's threads busy.
+// Acknowledgements of nothing cost time. Previously, three connections that sent them kept gRPC's
+// threads busy.
 TEST(FrameWatch, BoundsAnswersToWhatWasNotSent) {
   const std::string settings = Http2Frame(4, 1, 0, "");
   const std::string ping = Http2Frame(6, 1, 0, std::string(8, 'p'));
@@ -94,10 +95,10 @@ TEST(FrameWatch, BoundsTheHeadersOfACall) {
   EXPECT_EQ(ExcessOf(begun + more + more + Http2Frame(9, 4, 1, "")), "");
   EXPECT_EQ(ExcessOf(begun + more + more + Http2Frame(9, 4, 1, "h")), "headers of a call");
   EXPECT_EQ(ExcessOf(begun + Many(4, Http2Frame(9, 0, 1, ""))), "headers of a call");
-  // The length in the header of a frame counts before its bytes arrive.
+  // The length in the header of a frame counts before the frame's bytes arrive.
   EXPECT_EQ(ExcessOf(Http2Frame(1, 4, 1, std::string(1001, 'h')).substr(0, 9)),
             "headers of a call");
-  // Each call has its own limit.
+  // Each call has a separate limit.
   std::string calls;
   for (uint64_t stream = 1; stream < 20; stream += 2) {
     calls += Http2Frame(1, 0, stream, std::string(900, 'h')) + Http2Frame(9, 4, stream, "");
@@ -113,8 +114,8 @@ TEST(FrameWatch, BoundsCallsUntilTheSettingsAreTakenIn) {
   EXPECT_EQ(ExcessOf(Many(200, call) + settings_taken + Many(500, call)), "");
 }
 
-// gRPC 1.51 ignores settings that a client acknowledges before they are sent: 1.4 MB of calls took
-// 1.8 GB.
+// gRPC 1.51 ignores settings that a client acknowledges before they are sent. Previously, 1.4 MB of
+// calls took 1.8 GB.
 TEST(FrameWatch, SettingsThatWereNotSentCannotBeTakenIn) {
   const std::string early = Http2Frame(4, 1, 0, "") + Many(201, hostile::Http2Call(1, "/a.B/C"));
   EXPECT_EQ(ExcessOf(early, 100, /*settings_sent=*/false),
@@ -133,17 +134,17 @@ TEST(FrameWatch, BoundsWhatBringsNothing) {
   }
 }
 
-// A HEADERS frame that opens a call on the stream.
+// Returns a HEADERS frame that opens a call on the stream.
 std::string Opened(uint64_t stream) { return hostile::Http2Call(stream, "/a.B/C"); }
 
-// A gRPC message of `size` bytes.
+// Returns a gRPC message of `size` bytes.
 std::string Message(size_t size) {
   std::string head(5, '\0');
   for (size_t i = 0; i < 4; ++i) head[4 - i] = static_cast<char>(size >> (8 * i));
   return head + std::string(size, 'm');
 }
 
-// The bytes in DATA frames of `each` bytes; the last one may be shorter.
+// Returns the bytes in DATA frames of `each` bytes. The last one can be shorter.
 std::string InFrames(uint64_t stream, const std::string& bytes, size_t each) {
   std::string frames;
   for (size_t at = 0; at < bytes.size(); at += each) {
@@ -160,7 +161,7 @@ TEST(FrameWatch, TakesMessagesOfAnySize) {
     EXPECT_EQ(ExcessOf(Opened(1) + InFrames(1, Many(20, Message(size)), 16'384), 1000), "") << size;
     EXPECT_EQ(ExcessOf(Opened(1) + InFrames(1, Many(20, Message(size)), 256), 1000), "") << size;
   }
-  // The prefix of each message in its own frame, and a window that ends inside the message.
+  // The prefix of each message has a separate frame, and a window ends inside the message.
   const std::string cut = Message(100);
   EXPECT_EQ(ExcessOf(Opened(1) + Many(20, Http2Frame(0, 0, 1, cut.substr(0, 5)) +
                                               Http2Frame(0, 0, 1, cut.substr(5, 20)) +
@@ -200,7 +201,7 @@ TEST(FrameWatch, BoundsScrapsOfMessages) {
   EXPECT_EQ(ExcessOf(taken_back), "");
 }
 
-// gRPC ignores frames of streams that it does not have open, so these must not hide others.
+// gRPC ignores frames of streams that it does not have open, so these frames must not hide others.
 TEST(FrameWatch, ScrapsHideBehindNoOtherStreams) {
   const std::string excess = "frames that bring almost nothing";
   for (const uint64_t first : {1, 2, 0x7f000001}) {
@@ -219,7 +220,7 @@ TEST(FrameWatch, ScrapsHideBehindNoOtherStreams) {
   EXPECT_EQ(ExcessOf(calls + InFrames(1001, Message(1000), 1), 1000), excess);
 }
 
-// A watch that has seen `count` small messages on one call.
+// Returns a watch that has seen `count` small messages on one call.
 FrameWatch WithMessages(int count) {
   FrameWatch watch(kFew);
   EXPECT_TRUE(watch.Take(std::string(kHttp2Preface) + Opened(1)));
@@ -232,13 +233,13 @@ TEST(FrameWatch, BoundsSmallFramesOfAStreamThatIsNotRead) {
   const std::string most = Many(100, Http2Frame(0, 0, 1, Message(0)));
   EXPECT_EQ(ExcessOf(Opened(1) + most), "");
   EXPECT_EQ(ExcessOf(Opened(1) + most + Http2Frame(0, 0, 1, Message(0))), excess);
-  // Small frames count even where they are parts of one message.
+  // Small frames count even if they are parts of one message.
   EXPECT_EQ(ExcessOf(Opened(1) + Many(34, Http2Frame(0, 0, 1, std::string(1, '\0')) +
                                               Http2Frame(0, 0, 1, std::string(1, '\0')) +
                                               Http2Frame(0, 0, 1, std::string(3, '\0')))),
             excess);
   EXPECT_EQ(ExcessOf(Opened(1) + Many(500, Http2Frame(0, 0, 1, Message(251)))), "");
-  // Each stream has its own limit.
+  // Each stream has a separate limit.
   EXPECT_EQ(ExcessOf(Opened(1) + Opened(3) + most + Many(100, Http2Frame(0, 0, 3, Message(0)))),
             "");
 
@@ -274,7 +275,7 @@ TEST(FrameWatch, CallsThatTheServerHasEndedCountForNothing) {
     ASSERT_TRUE(watch.Take(Opened(stream))) << stream;
     watch.Sending(Http2Frame(1, 5, stream, "trailers"));
   }
-  // More calls than gRPC ever has open.
+  // These are more calls than gRPC ever has open.
   bool taken = true;
   for (uint64_t stream = 5001; taken && stream < 9000; stream += 2)
     taken = watch.Take(Opened(stream));
@@ -294,7 +295,7 @@ uint64_t BytesOf(const std::vector<std::pair<uint64_t, uint64_t>>& parts) {
 TEST(FrameWatch, SaysWhatItHolds) {
   FrameWatch watch(kFew);
   uint64_t taken = 0;
-  // Byte by byte: gRPC acts once a frame has come as a whole.
+  // The bytes are fed one by one, because gRPC acts when a frame has arrived as a whole.
   const auto take = [&](const std::string& frames) {
     for (const char byte : frames) EXPECT_TRUE(watch.Take({&byte, 1}));
     taken += frames.size();
@@ -304,11 +305,11 @@ TEST(FrameWatch, SaysWhatItHolds) {
   EXPECT_EQ(take(std::string(kHttp2Preface) + Opened(1) + Opened(3)), (WireHeld{.calls = 2}));
   take(Http2Frame(0, 0, 1, message.substr(0, 10'005)));
   EXPECT_EQ(watch.held(), (WireHeld{.calls = 2, .bytes = BytesOf({{taken, 10'005}})}));
-  // A small piece keeps no other block than its own.
+  // A small piece keeps only its own block.
   take(Http2Frame(0, 0, 3, message.substr(0, 505)));
   const std::pair<uint64_t, uint64_t> third = {taken, 505};
   EXPECT_EQ(watch.held().bytes, BytesOf({{taken, 10'005 + 9 + 505}}));
-  // The first message is whole, and nobody has read it.
+  // The first message is complete, and was not read.
   take(Http2Frame(0, 0, 1, message.substr(10'005) + message.substr(0, 305)));
   const uint64_t all = BytesOf({{taken, taken}});
   EXPECT_EQ(watch.held().bytes, all);
@@ -334,7 +335,7 @@ TEST(FrameWatch, SaysWhatItHolds) {
   watch.NotSent(0);
   watch.AllLeft();
   EXPECT_EQ(watch.held(), (WireHeld{.bytes = block}));
-  // The message was not whole: it stays until gRPC forgets the call.
+  // The message was not complete, so it stays until gRPC forgets the call.
   take(Http2Frame(0, 1, 3, "x"));
   const uint64_t both = BytesOf({third, {taken, 1}});
   EXPECT_EQ(watch.held().bytes, both);
@@ -345,7 +346,8 @@ TEST(FrameWatch, SaysWhatItHolds) {
   EXPECT_EQ(take(Http2Frame(1, 4, 9, "key:of the fleet")), WireHeld());
 }
 
-// 2,047 messages of five bytes that nobody read took 16 MB, of which nothing was counted.
+// Previously, 2,047 messages of five bytes that were not read took 16 MB, of which nothing was
+// counted.
 TEST(FrameWatch, CountsUnreadMessagesByTheBlocksThatTheyKeep) {
   constexpr uint64_t kBlock = MessageFrames::kBlockBytes;
   FrameWatch watch(kFew);
@@ -353,7 +355,7 @@ TEST(FrameWatch, CountsUnreadMessagesByTheBlocksThatTheyKeep) {
     EXPECT_TRUE(watch.Take(frames));
     return watch.held().bytes;
   };
-  // In pieces, as a write may break off.
+  // The bytes are fed in pieces, because a write can be interrupted.
   const auto open_window = [&](uint64_t stream, uint32_t bytes) {
     std::string size;
     for (const int shift : {24, 16, 8, 0}) size.push_back(static_cast<char>(bytes >> shift));
@@ -371,7 +373,7 @@ TEST(FrameWatch, CountsUnreadMessagesByTheBlocksThatTheyKeep) {
     take(small);
   }
   EXPECT_EQ(watch.held().bytes, 51 * kBlock) << "the messages of the other stream were read";
-  // However many are read before it, the last one of a block keeps the block.
+  // However many messages are read before it, the last message of a block keeps the block.
   EXPECT_EQ(take(small), 51 * kBlock);
   EXPECT_EQ(open_window(1, 5), 50 * kBlock);
   EXPECT_EQ(open_window(1, 5 * 48 + 3), 2 * kBlock) << "half a message is none";
@@ -389,7 +391,8 @@ TEST(FrameWatch, CountsUnreadMessagesByTheBlocksThatTheyKeep) {
   EXPECT_EQ(take(Http2Frame(0, 1, 7, "")), 0U);
 }
 
-// gRPC skips frames that it does not know. One PUSH_PROMISE hid all later calls from the watch.
+// gRPC skips frames that it does not know. Previously, one PUSH_PROMISE hid all later calls from
+// the watch.
 TEST(FrameWatch, NoOtherFrameHidesCalls) {
   for (uint64_t type = 0; type <= 255; ++type) {
     if (type == 1) continue;

@@ -1,5 +1,5 @@
-// Known faults of the linked gRPC and of HTTP/2 servers (docs/security.md has the table). Each
-// attack costs little, with TLS or without, and other clients do not notice it.
+// Tests known faults of the linked gRPC and of HTTP/2 servers (docs/security.md has the table).
+// Each attack has only a small cost, with TLS or without, and other clients are not affected.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -56,7 +56,7 @@ std::string Call(uint64_t stream, const std::string& more = {}) {
          Http2Frame(0, 1, stream, std::string(5, '\0'));
 }
 
-// Sends frames and a ping; reads to the answer of the ping or to the end.
+// Sends frames and a ping. Reads up to the answer to the ping, or to the end.
 std::string AnswerTo(Socket& socket, const std::string& frames) {
   socket.Send(frames + hostile::Http2Ping());
   const std::string pong = Http2Frame(6, 1, 0, std::string(8, 'p'));
@@ -123,13 +123,13 @@ class WireServer {
     const StatusOr<int> number = port_->Start(calls_);
     EXPECT_TRUE(number.ok()) << number.status();
     address_ = "127.0.0.1:" + std::to_string(*number);
-    // One call first, so that memory which is allocated once is not measured.
+    // Makes one call first, so that memory that is allocated only once is not measured.
     EXPECT_TRUE(Serves());
     seconds_ = ProcessorSeconds();
     mib_ = MibInUse();
   }
 
-  // Whether the server answers another client.
+  // Returns true if the server answers another client.
   [[nodiscard]] bool Serves() {
     Socket other = Open();
     std::string answer = AnswerTo(other, Call(1));
@@ -147,7 +147,7 @@ class WireServer {
     EXPECT_TRUE(socket.Send(hostile::kHttp2Preface + Http2Frame(4, 0, 0, "") + taken_in));
     return socket;
   }
-  // Ten times the usual cost is allowed, which is far below the cost without limits.
+  // Allows ten times the usual cost, which is far below the cost without limits.
   void ExpectCheap() const {
     if (kSanitized) return;
     EXPECT_LT(ProcessorSeconds(), seconds_ + 10);
@@ -167,7 +167,7 @@ class WireServer {
   uint64_t mib_ = 0;
 };
 
-// Sends a piece up to `most` times; returns how often the server took it.
+// Sends a piece up to `most` times. Returns how often the server took it.
 size_t SendUntilCut(Socket& socket, const std::string& piece, size_t most) {
   for (size_t sent = 0; sent < most; ++sent) {
     if (!socket.Send(piece)) return sent;
@@ -181,12 +181,12 @@ std::string Repeated(size_t times, const std::string& piece) {
   return all;
 }
 
-// Whether the server no longer answers on this connection after `frames`.
+// Returns true if the server no longer answers on this connection after `frames`.
 bool IsCut(Socket& socket, const std::string& frames) {
   return AnswerTo(socket, frames).find("pppppppp") == std::string::npos;
 }
 
-// The parameter: whether to use TLS.
+// The test parameter is true for TLS.
 class Frames : public testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(PlainAndTls, Frames, testing::Bool());
 
@@ -306,8 +306,8 @@ TEST_P(Frames, MessagesInPiecesOfAByteAreCut) {
   EXPECT_TRUE(server.Serves());
 }
 
-// gRPC does not count the 40 bytes that it keeps for each unread frame: 64 KiB of a stream took 1.7
-// MB.
+// gRPC does not count the 40 bytes that it keeps for each unread frame. Without the limit, 64 KiB
+// of a stream took 1.7 MB.
 TEST_P(Frames, SmallMessagesThatNobodyReadsAreCut) {
   WireServer server(GetParam());
   const std::string message = Http2Frame(0, 0, 1, std::string(5, '\0'));
@@ -317,7 +317,7 @@ TEST_P(Frames, SmallMessagesThatNobodyReadsAreCut) {
   EXPECT_TRUE(server.Serves());
 }
 
-// A stream that is read may go on for ever if its messages have at least three bytes.
+// A stream that is read can continue for ever if its messages have at least three bytes.
 TEST_P(Frames, SmallMessagesThatAreReadMayComeForEver) {
   WireServer server(GetParam());
   Socket socket = server.Open();
@@ -375,8 +375,8 @@ TEST_P(Frames, FramesThatHaveAServerTakeCallsBackCostLittle) {
   EXPECT_TRUE(server.Serves());
 }
 
-// CVE-2023-32731, CVE-2023-32732 and CVE-2024-7246: a fault in one call ends its connection at
-// most, and does not change another call.
+// CVE-2023-32731, CVE-2023-32732 and CVE-2024-7246: an error in one call can end its connection,
+// but does not change another call.
 TEST_P(Frames, WhatIsWrongWithOneCallMakesNoOtherDifferent) {
   WireServer server(GetParam());
   const auto indexed = [](const std::string& name, const std::string& value) {

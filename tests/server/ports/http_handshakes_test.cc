@@ -1,4 +1,4 @@
-// Clients of the HTTP port that make handshakes again and again, or open connection after
+// Tests clients of the HTTP port that make handshakes again and again, or open connection after
 // connection. Clients of other networks are answered as usual.
 #include <openssl/ssl.h>
 
@@ -38,7 +38,7 @@ class TlsClient {
     SSL_set_fd(tls_.get(), socket_.descriptor());
     shaken_ = std::async(std::launch::async, [tls = tls_.get()] { return SSL_connect(tls) == 1; });
   }
-  // Waits for the end of the handshake; returns whether it succeeded.
+  // Waits for the end of the handshake. Returns true if it succeeded.
   bool ShakeHands() { return shaken_.get(); }
   [[nodiscard]] bool Shakes() const {
     return shaken_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
@@ -122,7 +122,7 @@ TEST_F(HttpHandshakes, KeepNoProbeWaiting) {
   StartTls();
   const auto probe = Connect(kHonest);
   ASSERT_TRUE(probe->ShakeHands());
-  // The first answer shows that the server's handshake is over.
+  // The first answer shows that the server has finished the handshake.
   EXPECT_THAT(probe->Ask(), testing::HasSubstr("well"));
   slow_ = true;
   const auto slow = Connect(kHostile);
@@ -198,7 +198,7 @@ TEST_F(HttpHandshakes, OfClosedConnectionsKeepFewDescriptors) {
   EXPECT_LE(of_port, kMost + kMost / 4 + 2);
   EXPECT_GE(port_->stats().evicted, clients.size() - kMost - 1);
   gate_.set_value();
-  // The port does not wait for closed clients, and accepts new ones.
+  // The port does not wait for closed clients, and accepts new connections.
   for (const auto& client : clients) (void)client->ShakeHands();
   clients.clear();
   const auto late = Connect(kHonest);
@@ -221,7 +221,7 @@ TEST_F(HttpHandshakes, ManyNetworksDoNotEndEachOthersYoungConnections) {
     ASSERT_TRUE(one->Send(kAskProbe));
     EXPECT_THAT(one->Read(&closed, "well"), testing::HasSubstr("well"));
   }
-  // A connection older than a second makes room.
+  // A connection that is older than a second can be replaced.
   LetPass(Duration::Millis(1100));
   const RawSocket fourth(number_, "127.0.0.5");
   ASSERT_TRUE(fourth.Send(kAskProbe));

@@ -1,4 +1,4 @@
-// The HTTP port with clients that are slow, many, greedy, or faulty.
+// Tests the HTTP port with clients that are slow, many, greedy, or faulty.
 #include "server/ports/http_port.h"
 
 #include <sys/resource.h>
@@ -35,7 +35,7 @@ std::string Get(const std::string& path, const std::string& fields = "") {
   return "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n" + fields + "\r\n";
 }
 
-// Time limits that no test reaches, unless it sets its own.
+// Returns time limits that no test reaches, unless it sets others.
 HttpOptions Patient() {
   const Duration hour = Duration::Seconds(3600);
   return {.request_time = hour, .idle_time = hour, .answer_time = hour};
@@ -111,7 +111,8 @@ TEST_F(HttpPortTest, AnswersAProbeBesideClientsThatNeverFinish) {
   }
 }
 
-// A new connection used to wait for a request of each busy one, once for each connection before it.
+// Previously, a new connection waited for a request of each busy one, once for each connection
+// before it.
 TEST_F(HttpPortTest, TakesNewConnectionsTogether) {
   CloseGate();
   HttpOptions options = Patient();
@@ -136,7 +137,7 @@ TEST_F(HttpPortTest, TakesNewConnectionsTogether) {
   EXPECT_GE(open_[1], 60U) << ::testing::PrintToString(open_);
 }
 
-// A new connection used to wait behind all earlier ones of all networks.
+// Previously, a new connection waited for all earlier ones of all networks.
 TEST_F(HttpPortTest, TakesNewConnectionsByTurnsOfNetworks) {
   CloseGate();
   HttpOptions options = Patient();
@@ -148,7 +149,7 @@ TEST_F(HttpPortTest, TakesNewConnectionsByTurnsOfNetworks) {
   for (int i = 0; i < 150; ++i) many.emplace_back(number_, Get("/wait"), "127.0.0.2");
   RawClient other(number_, Get("/wait"), "127.0.0.3");
   many.emplace_back(number_, Get("/wait"), "127.0.0.2");
-  // A network may have three quarters of the places, and its oldest connection makes room.
+  // A network may have three quarters of the places. Beyond that, its oldest connection is closed.
   WaitUntil([this] { return port_->stats().evicted >= 121; });
   EXPECT_TRUE(many.front().Ended());
   gate_->set_value();
@@ -238,7 +239,7 @@ TEST_F(HttpPortTest, AConnectionThatIsKeptIsEndedWhenItIsIdle) {
 }
 
 TEST_F(HttpPortTest, AClientThatDoesNotReadIsDropped) {
-  // More than the system's buffers of a connection hold.
+  // More bytes than the system's buffers of a connection can hold.
   big_ = std::make_shared<const std::string>(32 << 20, 'x');
   HttpOptions options = Patient();
   options.answer_time = Duration::Millis(300);
@@ -297,7 +298,7 @@ TEST_F(HttpPortTest, BoundsBodiesInChunks) {
   EXPECT_EQ(Ask(head + "1;" + std::string(20'000, 'x')).status(), 431);
 }
 
-constexpr size_t kUpload = 50'000;  // more than usual bodies may have
+constexpr size_t kUpload = 50'000;  // more than an ordinary body may have
 constexpr char kUploadHead[] =
     "POST /upload HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50000\r\n";
 const std::string kWholeUpload = kUploadHead + ("\r\n" + std::string(kUpload, 'x'));
@@ -367,7 +368,7 @@ TEST_F(HttpPortTest, ALargeBodyThatComesTooSlowlyEnds) {
   EXPECT_EQ(port_->stats().evicted, 0u);
 }
 
-// An upload that has a place, and has sent so much that it may take minutes for the rest.
+// Opens an upload that has a place, and has sent so much that it may take minutes for the rest.
 RawClient NearlyUpload(int port, const std::string& of) {
   RawClient client(port, OfClient(of,
                                   "POST /upload HTTP/1.1\r\nHost: localhost\r\n"
@@ -466,7 +467,8 @@ TEST_F(HttpPortTest, OneCallAnswersAllThatWaitAndTooMuchIsRefused) {
   std::vector<RawClient> waiting;
   for (int i = 0; i < 20; ++i) waiting.emplace_back(number_, Get("/big"));
   const std::string post = "POST /post HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\nx";
-  // The port reads in order, so the answer to a probe shows that it has seen all earlier requests.
+  // The port reads in order. So the answer to a probe shows that the port has read all earlier
+  // requests.
   EXPECT_EQ(Ask(kProbe).status(), 200);
   RawClient second_call(number_, post);
   EXPECT_EQ(Ask(kProbe).status(), 200);
@@ -539,7 +541,7 @@ TEST_F(HttpPortTest, RefusesWhatIsNoRequest) {
   EXPECT_EQ(Ask("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").status(), 505);
 }
 
-// RFC 9112, 6.1: a proxy between client and port may see another end of the body.
+// RFC 9112, 6.1: a proxy between client and port might see a different end of the body.
 TEST_F(HttpPortTest, TransferCodingsThatItDoesNotKnowEndTheConnection) {
   Start(Patient());
   const std::string rest = "4\r\nabcd\r\n0\r\n\r\nGET /probe HTTP/1.1\r\nHost: a\r\n\r\n";

@@ -45,7 +45,7 @@ std::vector<std::string> Answers() {
   return answers;
 }
 
-// A connection whose server side the test plays itself.
+// Tests a connection. The test itself acts as the server.
 class WatchedReadsTest : public testing::Test {
  protected:
   WatchedReadsTest() {
@@ -68,7 +68,7 @@ class WatchedReadsTest : public testing::Test {
     close(listener_);
   }
 
-  // The number of calls that count as held, give or take one step.
+  // Returns the number of calls that count as held, give or take one step.
   [[nodiscard]] uint64_t held() const {
     const IpAddress network = NetworkOfSocket(own_);
     uint64_t free = kShare;
@@ -130,8 +130,8 @@ TEST_F(WatchedReadsTest, CallsAreHeldUntilTheWholeWriteHasLeft) {
   EXPECT_EQ(held(), 0U);
 }
 
-// If gRPC has many calls that the server has not heard of, the connection of their client is not
-// read until the server hears of some. Other clients are read as before.
+// If gRPC has many calls that the server does not know of yet, the connection of their client is
+// not read until the server knows of some of them. Other clients are read as before.
 TEST_F(WatchedReadsTest, AreHeldBackUntilCallsAreTakenUp) {
   ASSERT_TRUE(WatchSocket(own_, limits_, books_));
   const IpAddress network = NetworkOfSocket(own_);
@@ -160,8 +160,8 @@ TEST_F(WatchedReadsTest, AreHeldBackUntilCallsAreTakenUp) {
   EXPECT_GT(Receive().size(), WireTurns::kPiece);
 }
 
-// A call counts as left behind if its client has cancelled it or its connection is closed. gRPC
-// keeps the socket as long as the server has one of its calls.
+// A call counts as abandoned if its client has cancelled it or its connection is closed. gRPC keeps
+// the socket as long as the server has one of its calls.
 TEST_F(WatchedReadsTest, CallsOfClosedConnectionsAreLeftBehind) {
   ASSERT_TRUE(WatchSocket(own_, limits_, books_));
   const IpAddress network = NetworkOfSocket(own_);
@@ -184,7 +184,7 @@ TEST_F(WatchedReadsTest, CallsOfClosedConnectionsAreLeftBehind) {
   EXPECT_EQ(turns_->left_behind(), 0U);
 }
 
-// Otherwise a stopping server would first answer all calls that clients have sent.
+// Otherwise, a stopping server would first answer all calls that clients have sent.
 TEST_F(WatchedReadsTest, NothingIsReadOnceTheServerEnds) {
   ASSERT_TRUE(WatchSocket(own_, limits_, books_));
   EXPECT_TRUE(client_->Send(Opened()));
@@ -193,7 +193,7 @@ TEST_F(WatchedReadsTest, NothingIsReadOnceTheServerEnds) {
   EXPECT_EQ(errno, ECONNRESET);
 }
 
-// Encrypted bytes are not sent yet: the calls of a client that reads nothing stay held.
+// Bytes that are encrypted are not sent yet, so the calls of a client that reads nothing stay held.
 TEST_F(WatchedReadsTest, CallsAreHeldUntilWhatWasEncryptedHasLeft) {
   const TempDir dir;
   const TestAuthority authority;

@@ -52,8 +52,8 @@ TEST_F(WireSharesTest, WhatIsRefusedOrGivenBackCountsForNothing) {
   EXPECT_EQ(Connect(1)->Hold({.calls = 24 * kCalls, .bytes = 24 * kBytes}), "");
 }
 
-// A new network finds a place, however many others use their whole share. The first few calls and
-// bytes of a connection are free.
+// There is a place for a new network, however many others use their whole share. The first few
+// calls and bytes of a connection are free.
 TEST_F(WireSharesTest, NewcomersFindAPlace) {
   std::vector<std::unique_ptr<WireAccount>> greedy;
   for (int network = 1; network <= 4; ++network) {
@@ -70,7 +70,7 @@ TEST_F(WireSharesTest, NewcomersFindAPlace) {
   for (const auto& one : greedy) EXPECT_EQ(one->Hold(WireAccount::kFree), "");
 }
 
-// Shares count in steps, so a connection that opens and ends calls asks only once.
+// Shares are counted in steps, so a connection that opens and ends calls asks only once.
 TEST_F(WireSharesTest, CountsBySteps) {
   const auto one = Connect(1);
   const auto other = Connect(1);

@@ -24,7 +24,7 @@ IpAddress NetworkNumber(int number) {
 class WireTurnsTest : public testing::Test {
  protected:
   std::vector<int> TakeWoken() { return std::exchange(woken_, {}); }
-  // Clients of the network open `calls` calls; gRPC makes `made` of them.
+  // Clients of the network open `calls` calls, of which gRPC makes `made`.
   void Open(int network, uint64_t calls, uint64_t made) {
     turns_.Count(NetworkNumber(network), {}, {.opened = calls, .open = calls});
     for (uint64_t i = 0; i < made; ++i) made_[network].push_back(turns_.Made());
@@ -57,7 +57,7 @@ TEST_F(WireTurnsTest, NobodyWaitsWhileThereAreFew) {
   EXPECT_GE(turns_.MayRead(NetworkNumber(2), 2), WireTurns::kPiece);
 }
 
-// What is read at once counts only afterwards.
+// Bytes that are being read count only afterwards.
 TEST_F(WireTurnsTest, NoMoreIsReadAtOnceThanThereIsRoomFor) {
   const auto calls_read = [&] {
     return turns_.MayRead(NetworkNumber(2), 2) / WireTurns::kLeastBytesPerCall;
@@ -97,7 +97,7 @@ TEST_F(WireTurnsTest, NetworksHaveEqualParts) {
   EXPECT_EQ(turns_.MayRead(NetworkNumber(5), 5), WireTurns::kPiece);
 }
 
-// gRPC still makes cancelled calls, and the server hears of each.
+// gRPC still makes cancelled calls, and the server is told about each.
 TEST_F(WireTurnsTest, CancelledCallsAreWaitedFor) {
   Open(1, WireTurns::kFew);
   Cancel(1, WireTurns::kFew);
@@ -121,7 +121,7 @@ TEST_F(WireTurnsTest, CallsThatAreLeftBehindCountUntilTheServerEndsThem) {
   EXPECT_EQ(turns_.left_behind(), kShare);
   EXPECT_EQ(turns_.MayRead(NetworkNumber(1), 1), 0U);
   EXPECT_GE(turns_.MayRead(NetworkNumber(2), 2), WireTurns::kPiece);
-  // Calls that wait to be heard of count as well.
+  // Calls that the server does not know of yet count, too.
   Open(3, kMost);
   EXPECT_GE(turns_.MayRead(NetworkNumber(3), 3), WireTurns::kPiece);
   Cancel(3, kMost);
@@ -136,7 +136,7 @@ TEST_F(WireTurnsTest, CallsThatAreLeftBehindCountUntilTheServerEndsThem) {
   EXPECT_THAT(TakeWoken(), UnorderedElementsAre(1, 2, 3));
 }
 
-// gRPC may refuse a call itself, or its client may cancel it at once.
+// gRPC can refuse a call itself, or its client can cancel it at once.
 TEST_F(WireTurnsTest, CallsThatGrpcNeverMakesAreForgotten) {
   Open(1, 2 * WireTurns::kFew, 1);
   EXPECT_GE(turns_.MayRead(NetworkNumber(1), 1), WireTurns::kPiece) << "gRPC has few";

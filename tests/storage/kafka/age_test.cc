@@ -1,4 +1,4 @@
-// How long a store of a cluster may have been away before it reads the log again.
+// Tests how long a store of a cluster may have been offline before it must read the log again.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +36,8 @@ class SetEnv final : public rocksdb::EnvWrapper {
   std::atomic<int64_t> ahead = 0;
 };
 
-// Moves the clock once it follows. Some looks later it gets its turn, or fails. Owner thread only.
+// Moves the clock once it follows the log. After some checks, it gets its turn, or fails. Owner
+// thread only.
 class AwayFollower final : public Follower {
  public:
   AwayFollower(SetEnv& env, int64_t away, int looks) : env_(env), away_(away), looks_(looks) {}

@@ -1,4 +1,5 @@
-// A log without its beginning fills no store, and no server may append a new beginning.
+// Tests that a log without its beginning fills no store, and that no server appends a new beginning
+// to it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -43,7 +44,7 @@ class BeginningTest : public testing::Test {
     storage::EncodeNumber(key, storage::kFormatVersion, &value);
     Append(Family::kMeta, key, value);
   }
-  // The mock brokers keep five million bytes of a partition, and drop its first rows.
+  // The mock brokers keep five million bytes of a partition, and drop the first rows.
   void AppendUntilTheBeginningIsForgotten() {
     for (int i = 0; i < 12; ++i) {
       Append(Family::kPages, std::to_string(i), std::string(500'000, 'x'));

@@ -1,4 +1,4 @@
-// The crawl frontier of a cluster, in the log and in the store of the pages.
+// Tests the crawl frontier of a cluster, in the log and in the store of the pages.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ constexpr FrontierQueueId kQueue = {.crawl = 1, .queue = 1};
 constexpr FrontierQueueId kOther = {.crawl = 1, .queue = 2};
 constexpr FrontierQueueId kElsewhere = {.crawl = 2, .queue = 1};
 
-// All rows, one line each.
+// Returns all rows, one in each line.
 std::vector<std::string> ContentsOf(const FrontierStore& store) {
   SeenFrontier seen;
   EXPECT_TRUE(store.Load(seen).ok());
@@ -147,7 +147,7 @@ TEST_F(FrontierOnKafkaTest, WhatIsForgottenAsARangeIsForgottenByAllWhoRead) {
     const auto node = Start("db");
     Fill(*node->frontier);
     ASSERT_TRUE(node->node.store->Checkpoint(dir_ / "behind").ok());
-    // In one batch: the deletion also covers earlier rows of the batch, but not later ones.
+    // In one batch, the deletion also covers earlier rows of the batch, but not later ones.
     Write(*node->frontier, [](FrontierBatch& batch) {
       batch.PutItem(kQueue, "before", {.due = 1});
       batch.DeleteQueue(kQueue);
@@ -169,7 +169,7 @@ TEST_F(FrontierOnKafkaTest, WhatIsForgottenAsARangeIsForgottenByAllWhoRead) {
   }
 }
 
-// Another thread writes pages meanwhile: RocksDB writes both kinds of rows in one group.
+// Meanwhile another thread writes pages. RocksDB writes both kinds of rows in one group.
 TEST_F(FrontierOnKafkaTest, RangesAreForgottenBesideCommitsOfPages) {
   constexpr int kRounds = 300;
   std::vector<std::string> contents;
@@ -250,7 +250,7 @@ TEST_F(FrontierOnKafkaTest, WhoLeavesTheClusterKeepsIt) {
   EXPECT_EQ(ContentsOf(*Start("member")->frontier), contents);
 }
 
-// The frontier's unfinished move is removed as well.
+// A failed restore removes the directory that it has made.
 TEST_F(FrontierOnKafkaTest, WhoCannotLeaveHasWrittenNothing) {
   {
     const auto node = Start("db");

@@ -41,7 +41,7 @@ std::unique_ptr<KafkaLog> Owner(const KafkaOptions& options) {
   return log;
 }
 
-// The keys and values from offset `from` on; "-" = removed.
+// Returns the keys and values from offset `from` on; "-" = removed.
 std::vector<std::pair<std::string, std::string>> RowsOf(KafkaLog& log, uint32_t partition,
                                                         uint64_t from = 0) {
   std::vector<std::pair<std::string, std::string>> rows;
@@ -124,7 +124,7 @@ TEST(KafkaLogTest, WhoFollowsIsGivenWhatCameSinceAndThenOwnsThePartition) {
   EXPECT_THAT(RowsOf(*follower, 0, at), ElementsAre(Pair("e", "1")));
 }
 
-// A read ends only if nothing comes for as long as brokers may wait.
+// A read ends only if nothing arrives for as long as brokers may wait.
 TEST(KafkaLogTest, WhoReadsComesToTheEndWhileOthersGoOnAppending) {
   MockKafka kafka;
   const auto log = Owner(kafka.options());
@@ -270,7 +270,7 @@ TEST(KafkaLogTest, AnotherNumberOfPartitionsIsRefused) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("has 2 partitions, one a shard, and not 3"));
 }
 
-// The mock brokers do not support DescribeConfigs, which other brokers may forbid.
+// The mock brokers do not support DescribeConfigs, and other brokers can forbid it.
 TEST(KafkaLogTest, ATopicWhoseSettingsAreNotToldIsTakenWithAWarning) {
   MockKafka kafka;
   Said said;

@@ -1,4 +1,4 @@
-// No row outgrows the limit of the log, however much a store writes at once.
+// Tests that no row exceeds the limit of the log, however much a store writes at once.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ class LargeRowsTest : public testing::Test {
   TempDir dir_;
 };
 
-// A page crawled for 100 days, with signals of so many classes.
+// Returns a page that was crawled for 100 days, with signals of this many classes.
 PagePosterior CrawledPage(int classes) {
   PagePosterior page{.changes = 1,
                      .exposure = 100,
@@ -56,7 +56,7 @@ PagePosterior CrawledPage(int classes) {
   return page;
 }
 
-// The model that a shard learns from so many hosts.
+// Returns the model that a shard learns from this many hosts.
 std::string Learned(uint16_t shard, int hosts) {
   SiteTable table;
   table.Begin();
@@ -98,7 +98,7 @@ TEST_F(LargeRowsTest, WhatTwentyThousandHostsTeachIsKept) {
   EXPECT_EQ(table.size(), limits::kMaxSiteModels + 1);
 }
 
-// A commit with the most events, each with the largest possible lease.
+// Makes a commit with the maximum number of events, each with the largest possible lease.
 TEST_F(LargeRowsTest, LeasesWithLongNamesAndManySignalsAreKept) {
   MockKafka kafka("mock", 1);
   StoreContents expected;
@@ -145,7 +145,8 @@ TEST_F(LargeRowsTest, ARowThatNoLogTakesIsRefusedForGoodAndEndsNothing) {
   EXPECT_TRUE((*log)->health().ok());
 }
 
-// A log of the previous format continues. Its readers learn that later rows have another format.
+// A server continues a log of the previous format. Readers of the log learn that later rows have
+// another format.
 TEST_F(LargeRowsTest, ALogOfTheFormatBeforeIsTakenInAndRaised) {
   MockKafka kafka("mock", 1);
   const std::string format = storage::MetaKeyOf(storage::MetaKey::kLogFormat, 0);

@@ -1,4 +1,4 @@
-// Brokers that lose acknowledged rows and then take other rows in their place.
+// Tests brokers that lose acknowledged rows and then accept other rows in their place.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,11 +36,11 @@ class SleepyEnv final : public rocksdb::EnvWrapper {
   std::atomic<uint64_t> slept = 0;
 };
 
-// A log that turns into another one.
+// A log that is exchanged for another one.
 class ExchangedLog final : public ChangeLog {
  public:
   explicit ExchangedLog(ChangeLog& log) : log_(&log) {}
-  // `told`: the next read fails because the log ended too soon.
+  // Exchanges the log. With `told`, the next read fails because the log ended too soon.
   void Exchange(ChangeLog& log, bool told) {
     log_ = &log;
     aborts_ = told ? 1 : 0;
@@ -67,7 +67,7 @@ class ExchangedLog final : public ChangeLog {
   int aborts_ = 0;
 };
 
-// Calls `happens` at its second look, and gets its turn much later. Owner thread only.
+// Calls `happens` at its second check, and gets its turn much later. Owner thread only.
 class LookingFollower final : public Follower {
  public:
   explicit LookingFollower(std::function<void()> happens) : happens_(std::move(happens)) {}
@@ -99,7 +99,7 @@ class LostRowsTest : public testing::Test {
     const Status status = log.Append(0, {&row, 1}).status();
     ASSERT_TRUE(status.ok()) << status;
   }
-  // Writes a log with a page for each letter of `names`, one transaction each.
+  // Writes a log with a page for each letter of `names`, each in a separate transaction.
   static void Fill(KafkaLog& log, const std::string& names) {
     ASSERT_TRUE(log.Own(0).ok());
     std::string value;
@@ -111,7 +111,7 @@ class LostRowsTest : public testing::Test {
     Append(log, Family::kMeta, key, value);
     for (const char name : names) Append(log, Family::kPages, std::string(1, name), "1");
   }
-  // The status of a standby that reads one log and then the other.
+  // Returns the status of a standby that reads one log and then the other.
   Status Follow(const std::string& names, const std::string& later, bool told, uint64_t slept) {
     const MockKafka one("mock", 1);
     const MockKafka another("mock", 1);

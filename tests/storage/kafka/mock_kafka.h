@@ -1,5 +1,5 @@
-// librdkafka's mock brokers inside the process: they keep transactions and order, and answer as a
-// test wants. In release 2.0.2 they neither hide aborted rows nor fence by themselves.
+// The mock brokers of librdkafka inside the process. They keep transactions and order, and answer
+// as a test wants. In release 2.0.2 they neither hide aborted rows nor fence by themselves.
 #ifndef FRESHET_TESTS_STORAGE_KAFKA_MOCK_KAFKA_H_
 #define FRESHET_TESTS_STORAGE_KAFKA_MOCK_KAFKA_H_
 
@@ -69,7 +69,7 @@ class MockKafka {
   [[nodiscard]] const KafkaOptions& options() const { return options_; }
   void Down() { rd_kafka_mock_broker_set_down(brokers_, kFirst); }
   void Up() { rd_kafka_mock_broker_set_up(brokers_, kFirst); }
-  // Makes the broker take requests and answer none for an hour, as if it were cut off.
+  // Makes the broker accept requests without answering any for an hour, as if it were disconnected.
   void Mute(int broker) {
     constexpr int kHourMs = 3'600'000;
     rd_kafka_mock_broker_set_rtt(brokers_, broker, kHourMs);

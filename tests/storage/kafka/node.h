@@ -15,7 +15,7 @@
 
 namespace freshet {
 
-// The log and the store of a server, which end together.
+// The log and the store of a server. Both are closed together.
 struct Node {
   std::unique_ptr<KafkaLog> log;
   std::unique_ptr<Store> store;

@@ -1,6 +1,7 @@
-// Behavior that only real brokers have: an earlier owner is fenced, and its open transaction is
-// aborted. FRESHET_TEST_KAFKA (host:port,...) names the brokers, and FRESHET_TEST_KAFKA_PROPERTIES
-// (name=value,...) client settings, such as TLS; `./dev fleet test` starts brokers.
+// Tests behavior that only real brokers have: an earlier owner is fenced, and its open transaction
+// is aborted. FRESHET_TEST_KAFKA (host:port,...) names the brokers, and
+// FRESHET_TEST_KAFKA_PROPERTIES (name=value,...) client settings, such as TLS; `./dev fleet test`
+// starts brokers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <librdkafka/rdkafka.h>
@@ -61,7 +62,7 @@ class RealKafkaTest : public testing::Test {
   void SetUp() override {
     const char* const brokers = std::getenv("FRESHET_TEST_KAFKA");
     if (brokers == nullptr) GTEST_SKIP() << "FRESHET_TEST_KAFKA is not set";
-    // Each run of each test has its own topic.
+    // Each run of each test has a separate topic.
     const auto stamp = std::chrono::system_clock::now().time_since_epoch().count();
     options_ = {.cluster = fmt::format("test-{}", stamp),
                 .brokers = brokers,
@@ -130,7 +131,7 @@ class RealKafkaTest : public testing::Test {
     return *std::move(joined);
   }
 
-  // Whether the server gets its turn within a minute.
+  // Returns true if the server gets its turn within a minute.
   static bool AwaitTurn(const KafkaTenure& tenure) {
     return Eventually([&] { return tenure.sure(); });
   }
@@ -222,7 +223,7 @@ TEST_F(RealKafkaTest, ATopicThatIsMadeAnewBeneathAServerEndsIt) {
   EXPECT_EQ(node.store->health(), status);
 }
 
-// For example, the leader has ended and was started again, and it makes the new topic.
+// For example, the leader ended and was started again, and it makes the new topic.
 TEST_F(RealKafkaTest, AStandbyDoesNotTakeOverATopicThatWasMadeAnew) {
   {
     const RealNode node = Start("db");
@@ -301,7 +302,7 @@ TEST_F(RealKafkaTest, OneMayLeaveAtAnyMomentOfJoining) {
     LetPass(Duration::Millis(ms));
     standby = nullptr;
   }
-  // So many joins may cost the leader its turn, but it gets the turn back.
+  // Because of so many joins, the leader might lose its turn, but it gets the turn back.
   EXPECT_TRUE(AwaitTurn(*serving));
 }
 

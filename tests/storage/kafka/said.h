@@ -1,4 +1,4 @@
-// Log messages of a Kafka log, for tests to read.
+// Collects the log messages of a Kafka log, so that tests can read them.
 #ifndef FRESHET_TESTS_STORAGE_KAFKA_SAID_H_
 #define FRESHET_TESTS_STORAGE_KAFKA_SAID_H_
 

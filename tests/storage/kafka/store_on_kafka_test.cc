@@ -1,5 +1,5 @@
-// A store whose truth is a topic. Acknowledged rows are in the topic, and the local database can be
-// rebuilt from it.
+// Tests a store whose data is in a topic. Acknowledged rows are in the topic, and the local
+// database can be rebuilt from it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -134,8 +134,8 @@ TEST_F(StoreOnKafkaTest, WhatWasCommittedIsThereAfterARestartAndWhenTheDiskIsLos
   {
     const Node again = Start("db", kafka);
     ASSERT_TRUE(again.status.ok()) << again.status;
-    // The store lacks only the row by which it owned the log. Two more rows prove that the log is
-    // the same.
+    // The store lacks only the row with which it took over the log. Two more rows prove that the
+    // log is the same.
     EXPECT_EQ(again.log->Stats().rows_read, 3U);
     EXPECT_EQ(again.store->generation(), generation + 1);
     ExpectContents(*again.store, script.After(script.commits().size()));
@@ -238,8 +238,8 @@ TEST_F(StoreOnKafkaTest, WhoFollowsIsToldWhenItHasAllAndWhenThatIsNoLongerSo) {
   };
   commit_to(20);
   NotingFollower follower;
-  // More commits come during each preparation. The first time the other server still serves; the
-  // second time this one has the turn when it reads on.
+  // More commits arrive during each preparation. The first time, the other server still serves. The
+  // second time, this server has the turn when it continues to read.
   follower.then = [&] {
     if (follower.preparations == 1) {
       EXPECT_EQ(script.After(20).DifferenceFrom(*follower.prepared), "");
@@ -258,7 +258,7 @@ TEST_F(StoreOnKafkaTest, WhoFollowsIsToldWhenItHasAllAndWhenThatIsNoLongerSo) {
   ExpectContents(*second.store, script.After(60));
 }
 
-// Random changes of pages, hosts, leases and sources.
+// Makes random changes of pages, hosts, leases and sources.
 TEST_F(StoreOnKafkaTest, WhatWasPreparedFollowsPagesAndHostsUntilTheStoreIsOpen) {
   for (const bool refused : {false, true}) {
     MockKafka kafka("mock", 1);
@@ -286,7 +286,7 @@ TEST_F(StoreOnKafkaTest, WhatWasPreparedFollowsPagesAndHostsUntilTheStoreIsOpen)
       follower.may_own = refused;
     };
     std::thread later([&] {
-      // Waits until the earlier commits are followed, or are refused.
+      // Waits until the earlier commits have been followed, or were refused.
       WaitUntil([&] {
         const MutexLock lock(follower.mutex);
         return follower.may_own || follower.updates > 0;
@@ -456,7 +456,8 @@ TEST_F(StoreOnKafkaTest, ACacheOrItsCheckpointBecomesTheStoreOfASingleServer) {
       ASSERT_TRUE(single.ok()) << single.status();
       EXPECT_GT((*single)->generation(), generation + storage::kSkippedGenerations);
       ExpectContents(**single, script.After(script.commits().size()));
-      // The store works as that of a single server: it takes changes, and another number of shards.
+      // The store works as the store of a single server: it accepts changes, and a different number
+      // of shards.
       const PageRecord page = random_.Page("another.example", 1, 1);
       EXPECT_TRUE((*single)->SetShards(3).ok());
       EXPECT_TRUE((*single)->Commit(OnePage(page)).ok());
@@ -469,7 +470,7 @@ TEST_F(StoreOnKafkaTest, ACacheOrItsCheckpointBecomesTheStoreOfASingleServer) {
   EXPECT_TRUE(Start("db", kafka).status.ok()) << "what it was made of is as it was";
 }
 
-// The cluster never claimed that these rows were on this disk, so a torn end is cut.
+// The cluster never claimed that these rows were on this disk, so a torn end of the log is cut off.
 TEST_F(StoreOnKafkaTest, WhatIsTornInACacheIsCutAsItLeaves) {
   MockKafka kafka("mock", 1);
   const Node node = Start("db", kafka);
@@ -502,7 +503,7 @@ TEST_F(StoreOnKafkaTest, WhatIsTornInACacheIsCutAsItLeaves) {
   EXPECT_LT(cut->pages, 40U);
 }
 
-// The saved rows could be a state that the log never had.
+// The rows that a repair saves could be a state that the log never had.
 TEST_F(StoreOnKafkaTest, ACacheIsNotRepaired) {
   MockKafka kafka("mock", 1);
   ASSERT_TRUE(Start("db", kafka).status.ok());
@@ -516,7 +517,7 @@ TEST_F(StoreOnKafkaTest, ACacheIsNotRepaired) {
   expect_refused();
 }
 
-// The store may have today's rows of one partition and week-old rows of others.
+// The store might have current rows of one partition and week-old rows of others.
 TEST_F(StoreOnKafkaTest, AStoreWhoseReadingWasBrokenOffIsAsOldAsBefore) {
   MockKafka kafka("mock", 1);
   ASSERT_TRUE(Start("db", kafka).status.ok());

@@ -1,4 +1,4 @@
-// One server of a cluster has the turn until it leaves or falls silent.
+// Tests that one server of a cluster has the turn until it leaves the group or becomes silent.
 #include "storage/kafka/tenure.h"
 
 #include <gmock/gmock.h>
@@ -38,11 +38,11 @@ std::unique_ptr<KafkaListener> Listen(const MockKafka& kafka) {
   return listener.ok() ? *std::move(listener) : nullptr;
 }
 
-// Joining the mock brokers takes long on a machine under load.
+// Joining the mock brokers takes long on a busy machine.
 constexpr Duration kPatience = Duration::Seconds(100);
 
-// The turn may move while a server joins. The mock brokers then let a member send its heartbeat
-// only a second before it counts as silent, which is too late on a machine under load.
+// The turn can move while a server joins. The mock brokers then let a member send its heartbeat
+// only a second before it counts as silent, which is too late on a busy machine.
 TEST(KafkaTenureTest, OneHasTheTurnAndWhenItLeavesTheNextOne) {
   const MockKafka kafka;
   auto first = Join(TenureOf(kafka, "first"));
@@ -50,7 +50,7 @@ TEST(KafkaTenureTest, OneHasTheTurnAndWhenItLeavesTheNextOne) {
   EXPECT_TRUE(first->assigned());
 
   const auto second = Join(TenureOf(kafka, "second"));
-  // Long enough for the group to accept it.
+  // This is long enough for the group to accept it.
   EXPECT_FALSE(Eventually([&] { return first->sure() && second->sure(); }, Duration::Seconds(4)));
 
   first = nullptr;
@@ -86,7 +86,7 @@ TEST(KafkaTenureTest, AnotherSilenceThanThatOfTheServerThatHasTheTurnIsWarnedOfO
 
 TEST(KafkaTenureTest, WhoDoesNotStandIsNotGivenTheTurn) {
   const MockKafka kafka;
-  // A member that ends without standing is not missed.
+  // A member that ends without having stood for the turn is not missed.
   { EXPECT_TRUE(KafkaTenure::Open(TenureOf(kafka, "gone"), nullptr).ok()); }
   StatusOr<std::unique_ptr<KafkaTenure>> opened = KafkaTenure::Open(TenureOf(kafka, "a"), nullptr);
   ASSERT_TRUE(opened.ok()) << opened.status();
@@ -123,7 +123,7 @@ TEST(KafkaTenureTest, WhoHasTheTurnTellsTheOthersWhatItAnnounces) {
   const auto announce = [&](const std::array<std::string, 2>& texts) {
     for (size_t i : {0, 1}) servers[i]->Announce(texts[i]);
   };
-  // Whether the text of the server with the turn is read.
+  // Returns true if the text of the server with the turn is read.
   const auto told = [&](const std::array<std::string, 2>& texts) {
     return Eventually(
         [&] {
@@ -150,7 +150,8 @@ TEST(KafkaTenureTest, WhoseTurnAnotherHasIsToldOnce) {
   servers[0] = Join(TenureOf(kafka, "first"), [&] { ++lost[0]; });
   ASSERT_TRUE(Eventually([&] { return servers[0]->sure(); }, kPatience));
   servers[1] = Join(TenureOf(kafka, "second"), [&] { ++lost[1]; });
-  // Makes the group forget both members, as after their silence. Either may then get the turn.
+  // Makes the group forget both members, as after their silence. Either of them can then get the
+  // turn.
   const auto meet_anew = [&] {
     kafka.Fail(MockKafka::kHeartbeat, RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID);
     EXPECT_TRUE(
@@ -167,7 +168,7 @@ TEST(KafkaTenureTest, WhoseTurnAnotherHasIsToldOnce) {
   EXPECT_EQ(lost[0], 1);
 }
 
-// The heartbeats fail, as those of a killed or stopped server would.
+// The heartbeats fail, like those of a killed or stopped server.
 TEST(KafkaTenureTest, WhoHasTheTurnAndConfirmsItNoMoreIsSilentToTheNext) {
   MockKafka kafka;
   std::array<std::unique_ptr<KafkaTenure>, 2> servers;
@@ -181,7 +182,7 @@ TEST(KafkaTenureTest, WhoHasTheTurnAndConfirmsItNoMoreIsSilentToTheNext) {
   const auto silent_within = [&](int seconds) {
     return Eventually(is_silent, Duration::Seconds(seconds));
   };
-  // While a server joins, the mock brokers take no message of the other.
+  // While a server joins, the mock brokers accept no message of the other.
   ASSERT_TRUE(Eventually([&] { return !silent_within(4); }, kPatience));
   kafka.Fail(MockKafka::kOffsetCommit, RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED);
   EXPECT_TRUE(silent_within(100));
@@ -205,12 +206,12 @@ TEST(KafkaTenureTest, OneMayLeaveAtAnyMomentOfJoining) {
   EXPECT_TRUE(Eventually([&] { return first->sure(); }, kPatience));
 }
 
-// librdkafka would also abort here: the group accepts the member and assigns nothing to it.
+// librdkafka would abort here, too: the group accepts the member and assigns nothing to it.
 TEST(KafkaTenureTest, OneMayLeaveThatTheGroupDoesNotAnswer) {
   MockKafka kafka;
   kafka.DelayNext(MockKafka::kSyncGroup);
   auto tenure = Join(TenureOf(kafka, "first"));
-  // Long enough for the group to accept it.
+  // This is long enough for the group to accept it.
   EXPECT_FALSE(Eventually([&] { return tenure->assigned(); }, Duration::Seconds(4)));
   const auto begun = std::chrono::steady_clock::now();
   tenure = nullptr;

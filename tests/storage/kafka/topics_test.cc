@@ -13,7 +13,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// The settings that brokers report for a topic made by the server, with three replicas.
+// Returns the settings that brokers report for a topic made by the server, with three replicas.
 kafka::TopicSettings Good() {
   return {.values = {{"cleanup.policy", "compact"},
                      {"delete.retention.ms", "604800000"},
@@ -66,7 +66,7 @@ TEST(TopicsTest, WhatIsLessSafeThanItCouldBeIsWarnedOf) {
   EXPECT_EQ(Judge(settings).refused, "");
   EXPECT_THAT(Judge(settings).warnings, ElementsAre(HasSubstr("has min.insync.replicas=1"),
                                                     HasSubstr("election.enable=true")));
-  // With one replica no more than one can be in sync.
+  // With one replica, no more than one can be in sync.
   settings.replicas = 1;
   EXPECT_THAT(Judge(settings).warnings,
               ElementsAre(HasSubstr("has one replica"), HasSubstr("election.enable=true")));
