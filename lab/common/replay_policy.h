@@ -56,7 +56,7 @@ class ReplayPolicy {
   [[nodiscard]] virtual std::optional<size_t> Pick(Instant now) = 0;
   // Reports a crawl, and whether the content differs from that of the previous crawl.
   virtual void Crawled(size_t page, Instant now, bool changed) = 0;
-  // Reports a crawl that found the page gone for good.
+  // Reports a crawl that found that the page is permanently gone.
   virtual void Gone(size_t page, Instant now) { Crawled(page, now, false); }
 };
 

@@ -68,7 +68,7 @@ UnusedTicks Unused(const v1::ScheduleStatistics& schedule) {
           .page = schedule.ticks_without_page()};
 }
 
-// The simple rules shown beside the server.
+// The simple rules whose results are shown next to the server's.
 struct Rules {
   Rules(const ReplayedHistory& replayed, const LastCrawls& crawls, int64_t start)
       : uniform("uniform", replayed, crawls, start),

@@ -7,7 +7,7 @@
 namespace freshet {
 namespace {
 
-constexpr unsigned kPicksALook = 64;  // picks between two looks at the wall clock
+constexpr unsigned kPicksALook = 64;  // picks between two reads of the wall clock
 
 }  // namespace
 
