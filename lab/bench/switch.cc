@@ -36,7 +36,7 @@ struct SwitchFlags {
   std::string durability = "none";
 };
 
-// Takes one page after the other from the shard, and reports each as crawled.
+// Takes one page after the other from the shard, and reports each as crawled. Thread-safe.
 class Client {
  public:
   Client(Shard& shard, Clock& clock) : shard_(shard), clock_(clock), thread_([this] { Run(); }) {}

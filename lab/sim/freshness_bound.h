@@ -20,10 +20,10 @@ struct FreshnessBounds {
 // importance mu x (c' - t), where c' is the next change, the death of the page or the end. Other
 // crawls do not matter. So the best schedule is the heaviest assignment of spans [c, c') to the
 // ticks at which crawls come, each span to at most one tick in it. By Lagrangian duality, for any
-// prices l(t) >= 0 of the ticks, its gain is at most:
+// prices l(t) >= 0 of the ticks, its gain is at most
 //
-// The sum over ticks of l(t) + the sum over spans of max(0, the largest mu (c' - t) - l(t) of any
-// tick t in the span).
+//   sum over ticks of l(t) + sum over spans of max(0, max over ticks t in the span of
+//                                                         mu (c' - t) - l(t)).
 //
 // Better prices make a sharper bound. Here, neighbouring ticks form groups with one price each. At
 // first there is a single price for all ticks. It is the largest gain that is left without a crawl

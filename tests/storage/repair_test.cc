@@ -311,8 +311,8 @@ TEST_F(RepairTest, OnlyTablesThatNobodyElseMayChangeAreLinked) {
 // it.
 class StrangeFilesTest : public RepairTest {
  protected:
-  // Replaces a file of the store with one made by `make`, and expects that restore, open and repair
-  // refuse it by name.
+  // Replaces a file of the store with one that `make` makes, and expects that restore, open and
+  // repair refuse it by name.
   void ExpectRefused(const fs::path& path, const std::function<void(const fs::path&)>& make) {
     const fs::path aside = dir_ / "aside";
     const bool was_there = fs::exists(path);

@@ -76,8 +76,8 @@ TEST(MultiSource, WithoutUsefulSourcesIsGreedy) {
 }
 
 // Simulates the threshold policy. Returns the mean length of its intervals and of their fresh
-// parts. Unsignalled changes come at rate alpha. Each source has separate changes at rate gamma (1
-// - e^-kappa), and false signals at rate gamma e^-kappa.
+// parts. Unsignalled changes come at rate alpha. Each source also has its own changes, which come
+// at rate gamma (1 - e^-kappa), and false signals at rate gamma e^-kappa.
 struct Simulated {
   double mean[2] = {0, 0};
   double error[2] = {0, 0};

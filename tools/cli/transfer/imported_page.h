@@ -17,7 +17,7 @@ namespace freshet::cli {
 struct ImportedPage {
   uint64_t row = 0;  // first line of the page in its input, from 1
   v1::PageSpec page;
-  // Settings that are missing in `page` are set to the defaults; otherwise they stay unchanged.
+  // If set, settings that are missing in `page` get their defaults. Otherwise they stay unchanged.
   bool whole = false;
   // Past crawls, oldest first, all with a fetch time and none with a lease.
   std::vector<v1::CrawlResult> results;
