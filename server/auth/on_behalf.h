@@ -33,7 +33,7 @@ struct ShownByClient {
   // Whether another server has forwarded the request to this one. This server then does not forward
   // it again.
   bool sent_on = false;
-  // Whether the request comes from the HTTP port (LetInAlready). The console has only one thread,
+  // Whether the request comes from the HTTP port (LetInAlready). The console has few threads,
   // so the call does not wait for a division whose server cannot be reached.
   bool hurried = false;
 };

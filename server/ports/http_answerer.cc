@@ -1,5 +1,6 @@
 #include "server/ports/http_answerer.h"
 
+#include <deque>
 #include <exception>
 #include <string>
 #include <utility>
@@ -19,13 +20,16 @@ HttpResponse CallRoute(const HttpRoute& route, const HttpRequest& request) {
   }
 }
 
-HttpAnswerer::HttpAnswerer(size_t max_calls, size_t max_tickets, Deliver deliver)
-    : max_calls_(max_calls), max_tickets_(max_tickets), deliver_(std::move(deliver)) {}
+HttpAnswerer::HttpAnswerer(size_t max_calls, size_t max_tickets, size_t threads, Deliver deliver)
+    : max_calls_(max_calls),
+      max_tickets_(max_tickets),
+      most_threads_(threads),
+      deliver_(std::move(deliver)) {}
 
 HttpAnswerer::~HttpAnswerer() { Stop(); }
 
 void HttpAnswerer::Start() {
-  thread_ = std::thread([this] { Run(); });
+  while (threads_.size() < most_threads_) threads_.emplace_back([this] { Run(); });
 }
 
 void HttpAnswerer::Stop() {
@@ -34,7 +38,9 @@ void HttpAnswerer::Stop() {
     stopping_ = true;
     wake_.NotifyAll();
   }
-  if (thread_.joinable()) thread_.join();
+  for (std::thread& thread : threads_) {
+    if (thread.joinable()) thread.join();
+  }
 }
 
 bool HttpAnswerer::Ask(const HttpRoute& route, HttpRequest request, Ticket ticket,
@@ -53,7 +59,7 @@ bool HttpAnswerer::Ask(const HttpRoute& route, HttpRequest request, Ticket ticke
     return true;
   }
   const std::string client = request.client;
-  if (ShareLeft(calls_.SizeOf(client), calls_.size(), max_calls_, request.admin) == 0) return false;
+  if (ShareLeft(Queued(client), Queued(), max_calls_, request.admin) == 0) return false;
   calls_.Push(client, {.route = &route, .request = std::move(request), .tickets = {ticket}});
   wake_.NotifyOne();
   return true;
@@ -61,20 +67,44 @@ bool HttpAnswerer::Ask(const HttpRoute& route, HttpRequest request, Ticket ticke
 
 size_t HttpAnswerer::waiting() const {
   const MutexLock lock(mutex_);
-  return calls_.size();
+  return Queued();
+}
+
+size_t HttpAnswerer::Queued(const std::string& client) const {
+  const auto running = running_.find(client);
+  return calls_.SizeOf(client) + (running == running_.end() ? 0 : running->second.size());
+}
+
+std::optional<HttpAnswerer::Call> HttpAnswerer::Next() {
+  while (!calls_.empty()) {
+    Call next = calls_.Pop();
+    const auto [running, starts] = running_.try_emplace(next.request.client);
+    if (starts) return next;
+    running->second.push_back(std::move(next));
+    ++behind_;
+  }
+  return std::nullopt;
 }
 
 void HttpAnswerer::Run() {
   while (true) {
-    Call call;
+    std::optional<Call> call;
     {
       const MutexLock lock(mutex_);
-      while (calls_.empty() && !stopping_) wake_.Wait(mutex_);
+      while (!stopping_ && !(call = Next())) wake_.Wait(mutex_);
       if (stopping_) return;
-      call = calls_.Pop();
     }
-    HttpResponse response = CallRoute(*call.route, call.request);
-    deliver_(std::move(call.tickets), std::move(response));
+    const std::string client = call->request.client;
+    HttpResponse response = CallRoute(*call->route, call->request);
+    deliver_(std::move(call->tickets), std::move(response));
+    const MutexLock lock(mutex_);
+    std::deque<Call> behind = std::move(running_.extract(client).mapped());
+    behind_ -= behind.size();
+    // This thread or another one takes them next.
+    for (auto next = behind.rbegin(); next != behind.rend(); ++next) {
+      calls_.PutBack(client, std::move(*next));
+    }
+    if (!behind.empty()) wake_.NotifyOne();
   }
 }
 

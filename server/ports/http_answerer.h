@@ -1,10 +1,14 @@
-// A thread for slow answers, so that an event loop does not have to wait for them.
+// Threads for slow answers, so that an event loop does not have to wait for them.
 #ifndef FRESHET_SERVER_PORTS_HTTP_ANSWERER_H_
 #define FRESHET_SERVER_PORTS_HTTP_ANSWERER_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <map>
+#include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -14,23 +18,23 @@
 
 namespace freshet {
 
-// The thread and its queue. Thread-safe.
+// The threads and their queue. Thread-safe.
 class HttpAnswerer {
  public:
   using Ticket = uint64_t;
-  // Called on the answerer's thread, once for each call of a route.
+  // Called on a thread of the answerer, once for each call of a route.
   using Deliver = std::function<void(std::vector<Ticket>, HttpResponse)>;
 
   // At most `max_calls` calls wait, each on behalf of at most `max_tickets` requests. One client
   // (HttpRequest::client) may have only a share of the waiting calls (core/base/shares.h). Clients
-  // take turns.
-  HttpAnswerer(size_t max_calls, size_t max_tickets, Deliver deliver);
+  // take turns, and only one call of each client runs at a time.
+  HttpAnswerer(size_t max_calls, size_t max_tickets, size_t threads, Deliver deliver);
   ~HttpAnswerer();
   HttpAnswerer(const HttpAnswerer&) = delete;
   HttpAnswerer& operator=(const HttpAnswerer&) = delete;
 
   void Start();
-  // Drops waiting calls, and waits for the running call to end. Idempotent.
+  // Drops waiting calls, and waits for running calls to end. Idempotent.
   void Stop() FRESHET_EXCLUDES(mutex_);
 
   // Queues a call of the route, which outlives this object, for the request. In the lane kShared,
@@ -48,14 +52,23 @@ class HttpAnswerer {
     std::vector<Ticket> tickets;
   };
   void Run() FRESHET_EXCLUDES(mutex_);
+  // Takes the next call of a client of which no call runs; unset = none.
+  [[nodiscard]] std::optional<Call> Next() FRESHET_REQUIRES(mutex_);
+  // The number of queued calls, of all clients or of one.
+  [[nodiscard]] size_t Queued() const FRESHET_REQUIRES(mutex_) { return calls_.size() + behind_; }
+  [[nodiscard]] size_t Queued(const std::string& client) const FRESHET_REQUIRES(mutex_);
 
   const size_t max_calls_;
   const size_t max_tickets_;
+  const size_t most_threads_;
   const Deliver deliver_;
-  std::thread thread_;
+  std::vector<std::thread> threads_;
   mutable Mutex mutex_;
   Condition wake_;
   ClientTurns<Call> calls_ FRESHET_GUARDED_BY(mutex_);
+  // By client of a running call: calls of the client that had their turn meanwhile.
+  std::map<std::string, std::deque<Call>> running_ FRESHET_GUARDED_BY(mutex_);
+  size_t behind_ FRESHET_GUARDED_BY(mutex_) = 0;  // calls in running_
   bool stopping_ FRESHET_GUARDED_BY(mutex_) = false;
 };
 

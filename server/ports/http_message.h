@@ -64,7 +64,7 @@ struct HttpResponse {
 // The bytes before the body, including the empty line.
 [[nodiscard]] std::string HttpHead(const HttpResponse& response, bool keep_alive);
 
-// The threads for slow answers.
+// Groups of threads for slow answers. kConsole has several threads, each other lane has one.
 enum class HttpLane : uint8_t { kShared, kPings, kConsole };
 inline constexpr size_t kHttpLanes = 3;
 
@@ -74,16 +74,16 @@ struct HttpRoute {
   std::string path;
   bool post = false;
   // False = answered at once on the event loop, so `answer` must not block. True = answered on the
-  // thread of its lane, one request at a time.
+  // threads of its lane.
   bool slow = false;
-  // The thread of a slow route. In the lane kShared, one call answers all waiting GET requests for
+  // The threads of a slow route. In the lane kShared, one call answers all waiting GET requests for
   // the same route. In the other lanes each request has a separate call. A call may block without
   // delaying other lanes.
   HttpLane lane = HttpLane::kShared;
   // Bytes that the body of a POST may have; 0 = HttpSizes::body_bytes. Only a few bodies above
   // HttpSizes::body_bytes are held at a time (HttpOptions::max_large_bodies).
   size_t body_bytes = 0;
-  // Called on one thread at a time.
+  // Called on one thread at a time; in the lane kConsole on several.
   std::function<HttpResponse(const HttpRequest&)> answer;
 };
 

@@ -40,6 +40,9 @@ using Ticket = HttpAnswerer::Ticket;
 // New connections that are taken before open ones are served again. If only one were taken at a
 // time, each would have to wait until all open connections were served.
 constexpr int kTakenAtOnce = 64;
+// A call of the console can wait for seconds. One call of each client runs at a time, so a client
+// leaves threads to others.
+constexpr size_t kConsoleThreads = 4;
 // The time for sending the remaining answers when the port stops.
 constexpr Duration kStopTime = Duration::Seconds(1);
 // Bytes that a client may still send on a finished connection.
@@ -130,7 +133,7 @@ class HttpPort::Impl {
   [[nodiscard]] HttpAnswerer& AnswererOf(const HttpRoute& route) {
     return answerers_[static_cast<size_t>(route.lane)];
   }
-  [[nodiscard]] HttpAnswerer MakeAnswerer();
+  [[nodiscard]] HttpAnswerer MakeAnswerer(size_t threads);
   // Makes room for `bytes` of an answer that `by` is about to write. If necessary, closes the
   // oldest writing connection of the client that has the most unsent bytes.
   void AddUnsent(size_t bytes, const Connection& by);
@@ -531,15 +534,15 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
 HttpPort::Impl::Impl(std::vector<HttpRoute> routes, HttpOptions options)
     : routes_(std::move(routes)),
       options_(WithMostBody(std::move(options), routes_)),
-      answerers_{MakeAnswerer(), MakeAnswerer(), MakeAnswerer()} {}
+      answerers_{MakeAnswerer(1), MakeAnswerer(1), MakeAnswerer(kConsoleThreads)} {}
 
-HttpAnswerer HttpPort::Impl::MakeAnswerer() {
+HttpAnswerer HttpPort::Impl::MakeAnswerer(size_t threads) {
   const auto deliver = [this](std::vector<Ticket> tickets, HttpResponse response) {
     asio::post(context_, [this, tickets = std::move(tickets), response = std::move(response)] {
       Deliver(tickets, response);
     });
   };
-  return {options_.max_waiting, options_.max_connections, deliver};
+  return {options_.max_waiting, options_.max_connections, threads, deliver};
 }
 
 StatusOr<int> HttpPort::Impl::Start(const std::string& address) {

@@ -1,6 +1,7 @@
 #include "server/ports/http_answerer.h"
 
 #include <atomic>
+#include <future>
 #include <string>
 #include <vector>
 
@@ -54,7 +55,7 @@ TEST(HttpAnswerer, KeepsPlacesAndTurnsForOtherClients) {
   Answered answered;
   const HttpRoute route = answered.Route();
   HttpAnswerer answerer(
-      16, 100, [&](const std::vector<uint64_t>&, const HttpResponse&) { answered.Deliver(); });
+      16, 100, 1, [&](const std::vector<uint64_t>&, const HttpResponse&) { answered.Deliver(); });
   const auto wanted = [](uint64_t) { return true; };
   int taken = 0;
   for (uint64_t i = 0; i < 20; ++i) taken += answerer.Ask(route, By("evil"), i, wanted) ? 1 : 0;
@@ -64,6 +65,35 @@ TEST(HttpAnswerer, KeepsPlacesAndTurnsForOtherClients) {
   answerer.Start();
   EXPECT_THAT(answered.Await(7),
               ElementsAre("evil", "ops", "evil", "evil", "evil", "evil", "evil"));
+  answerer.Stop();
+}
+
+// One client's slow call used to hold up the calls of all others.
+TEST(HttpAnswerer, ASlowCallHoldsUpOnlyTheCallsOfItsClient) {
+  std::promise<void> gate;
+  const std::shared_future<void> opened = gate.get_future().share();
+  const HttpRoute slow = {.path = "/slow",
+                          .slow = true,
+                          .lane = HttpLane::kConsole,
+                          .answer = [opened](const HttpRequest&) {
+                            opened.wait();
+                            return TextResponse(200, "ok");
+                          }};
+  Answered answered;
+  const HttpRoute quick = answered.Route();
+  HttpAnswerer answerer(16, 100, 2, [&](const std::vector<uint64_t>& tickets, const HttpResponse&) {
+    if (tickets.front() > 3) answered.Deliver();
+  });
+  const auto wanted = [](uint64_t) { return true; };
+  answerer.Start();
+  for (uint64_t i = 0; i < 3; ++i) EXPECT_TRUE(answerer.Ask(slow, By("evil"), i, wanted));
+  EXPECT_TRUE(answerer.Ask(quick, By("evil"), 4, wanted));
+  for (uint64_t i = 5; i < 8; ++i) EXPECT_TRUE(answerer.Ask(quick, By("ops"), i, wanted));
+  EXPECT_THAT(answered.Await(3), ElementsAre("ops", "ops", "ops"));
+  EXPECT_EQ(answerer.waiting(), 3U);
+  gate.set_value();
+  EXPECT_THAT(answered.Await(4), ElementsAre("ops", "ops", "ops", "evil"));
+  EXPECT_EQ(answerer.waiting(), 0U);
   answerer.Stop();
 }
 
