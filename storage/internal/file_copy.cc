@@ -183,10 +183,11 @@ Status MoveDatabase(rocksdb::Env* env, const std::string& from, const std::strin
   RETURN_IF_ERROR(FromRocksDb(env->CreateDirIfMissing(to), "creating " + to));
   for (const std::string& name : names) {
     const std::string target = to + "/" + name;
+    // If CURRENT is moved last, the moves of all other files are durable before.
+    if (name == "CURRENT" && current_last) RETURN_IF_ERROR(SyncDirectory(env, to));
     RETURN_IF_ERROR(FromRocksDb(env->RenameFile(from + "/" + name, target), "moving to " + target));
     if (name != "CURRENT") continue;
-    // If CURRENT is moved first, its move is durable before other files are moved. If CURRENT is
-    // moved last, the other moves are durable before that.
+    // If CURRENT is moved first, its move is durable before other files are moved.
     RETURN_IF_ERROR(SyncDirectory(env, to));
     RETURN_IF_ERROR(SyncDirectory(env, from));
   }
