@@ -373,8 +373,9 @@ TEST_F(RecordsTest, ALineMakesNoMoreFailuresThanTheServerCounts) {
 // Each crawl is sent with the URL. Previously, a line of a few kilobytes (before it was inflated)
 // took gigabytes.
 TEST_F(RecordsTest, ALineMakesNoMoreCrawlsThanTheServerKeeps) {
-  std::string line = R"({"page":{"url":"https://a.test/","lastCrawlTime":"2026-01-02T00:00:00Z"},)"
-                     R"("observations":[)";
+  std::string line =
+      R"({"page":{"url":"https://a.test/","lastCrawlTime":"2026-01-02T00:00:00Z","crawls":1000},)"
+      R"("observations":[)";
   for (int i = 0; i < 1000; ++i) line += R"({"fetchTime":"2026-01-01T00:00:00Z"},)";
   line.back() = ']';
   const Read read = ReadText(line + "}\n");
