@@ -14,9 +14,9 @@
 
 namespace freshet {
 
-// Post and Stop: owner thread only. At most limits::kMaxEventsPerCommit events wait for their
-// answers. If there are more, Post blocks the shard. The shard's mailbox then fills up, and the
-// limits of the mailbox slow down the clients.
+// Post and Stop: owner thread only. The answers of at most limits::kMaxEventsPerCommit events can
+// wait here. Beyond that, Post blocks the shard, the shard's mailbox fills up, and the limits of
+// the mailbox slow down the clients.
 class Answerer {
  public:
   // Queues `answer`, which is called after all answers posted before it. It replies to `events`

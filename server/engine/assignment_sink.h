@@ -41,8 +41,8 @@ class AssignmentSink {
   // Once the worker has caught up, the sink calls Dispatcher::Grant with 0 assignments to resume.
   // May be called on any thread and under any lock.
   [[nodiscard]] virtual bool behind() const { return false; }
-  // Called when the worker's allowance changes: it may now have `leases` open leases. `whole`: this
-  // is the full allowance.
+  // Called when the worker's allowance changes. The worker may now have `leases` open leases.
+  // `whole`: `leases` is the full allowance.
   virtual void OnAllowance(uint64_t /*leases*/, bool /*whole*/) {}
 };
 

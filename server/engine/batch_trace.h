@@ -1,4 +1,4 @@
-// Times the steps of one batch, for the few batches that are traced.
+// Records when each step of a batch ends. Only a few batches are traced.
 #ifndef FRESHET_SERVER_ENGINE_BATCH_TRACE_H_
 #define FRESHET_SERVER_ENGINE_BATCH_TRACE_H_
 

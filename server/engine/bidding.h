@@ -41,7 +41,7 @@ struct Refill {
   std::vector<ShardBid> bids;                          // by shard
   TickOwners owners;
   std::vector<Spacing> spacings;    // by term; set where the term got a page
-  std::vector<CrawlClass> classes;  // as `spacings`; empty = ticks have no owners
+  std::vector<CrawlClass> classes;  // by term; empty = ticks have no owners
   bool open = false;                // workers are chosen only once pages are known
   bool cut = false;                 // see RankedBids::cut
 };
@@ -58,7 +58,7 @@ class Bidding {
   Bidding(Router& router, Clock& clock, FindWorker find_worker, Finish finish);
 
   void Send(const std::shared_ptr<Refill>& refill) FRESHET_EXCLUDES(mutex_);
-  // Takes over the shard's new counts for some groups of hosts.
+  // Records the shard's new counts for some groups of hosts.
   void OnGroups(uint16_t shard, const std::vector<GroupStanding>& standings)
       FRESHET_EXCLUDES(mutex_);
 

@@ -18,18 +18,19 @@ namespace freshet {
 struct ShardBid {
   std::vector<Pick> picks;        // all by value or all by plan, in the order of picking
   std::vector<uint32_t> of_tick;  // by pick: the tick for which it was picked
-  // In order: ticks at which the shard had no further page to bid, and ticks at which it had none
-  // of the tick's owner.
+  // Both are in ascending order. `without_more`: ticks for which the shard had no further page to
+  // bid. `without_owner`: ticks for which the shard had no page of the tick's owner.
   std::vector<uint32_t> without_more;
   std::vector<uint32_t> without_owner;
   uint64_t pages = 0;  // number of pages of the shard
 };
 
 // Chooses the bid of one shard. For each tick, the shard bids the best page of the tick's owner, or
-// the best page of all if the owner has none. A bid can fail, because its class is limited, or
+// the best page of all if the owner has none. A bid can fail because its class is limited, or
 // because other shards have pages of its group of hosts. After a bid that can fail, the shard also
-// bids the next best page for the same tick. It goes on until a page of an unlimited class is bid;
-// for groups it stops when the spare picks are used up. Value type, thread-compatible.
+// bids the next best page for the same tick. For limited classes, the shard can bid any number of
+// extra pages. For groups, it stops when the spare picks are used up. Value type, thread-
+// compatible.
 class BidChoice {
  public:
   // `spare`: the number of extra picks, beyond one for each tick, that may be bid because of
@@ -76,7 +77,8 @@ class BidRanking {
   }
   // Notes that a forced page got a tick for forced pages.
   void NoteForced(const Pick& pick) { forced_.Note(pick.forced); }
-  // Returns true if the next tick goes to plans. Called for ticks at which both kinds have a page.
+  // Returns true if the next tick goes to the shards that bid by plan. Called for ticks at which
+  // both kinds have a page.
   [[nodiscard]] bool TurnOfPlans(uint64_t planned_pages, uint64_t valued_pages);
 
  private:

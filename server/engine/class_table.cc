@@ -100,7 +100,7 @@ void ClassTable::Keep(const std::string& crawl_id, const Staged& staged) {
   if (it == classes_.end()) return;
   Class& its = it->second;
   its.of_rate = staged.of_rate;
-  // All shards may have reported already that they have no page left.
+  // All shards may have reported already that they have no page of the class left.
   if (staged.crawl_class == 0) return FreeIfLeft(it);
   its.staying = its.asked = false;
   its.leaving = false;
@@ -163,7 +163,8 @@ bool ClassTable::IsIdle(const Classes::value_type& entry, const Claim& claim, In
     const MutexLock lock(holds_->mutex);
     if (holds_->by_id.contains(crawl_id)) return false;
   }
-  // Classes whose crawl ids the same call names are not idle.
+  // A client can take an idle class of its own at once, but not a class whose crawl id the same
+  // call names.
   if (claim.client != 0 && its.claim.client == claim.client) return its.named < now;
   const bool first = claim.named && !its.claim.named;
   return first || its.named + kIdle <= now;

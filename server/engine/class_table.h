@@ -71,12 +71,13 @@ class ClassTable {
   // this client.
   [[nodiscard]] StatusOr<bool> GiveToWorkers(const std::string& crawl_id, const Claim& claim,
                                              Instant now);
-  // Notes that the shards could not be told. The next worker that names the crawl id causes another
-  // try.
+  // Notes that the shards could not be told about the class. The next worker that names the crawl
+  // id triggers another attempt.
   void Untold(const std::string& crawl_id);
   // Chooses a crawl id whose class no worker needs any more, and marks its class as not needed. The
   // caller must then make a change of the crawl id, which frees the class for this client later.
-  // nullopt = there is no idle class, or one is already being freed.
+  // nullopt = no change is needed: there is no idle class, one is already being freed, or the
+  // shards did not know the idle class, which was therefore freed at once.
   [[nodiscard]] std::optional<std::string> TakeIdle(const Claim& claim, Instant now);
   // Holds the classes of these crawl ids. Precondition: each of them has a class.
   template <typename Names>
@@ -129,8 +130,8 @@ class ClassTable {
   };
   using Classes = std::map<std::string, Class, std::less<>>;
 
-  // Takes a free number; nullopt = none. If `now` is set, only an unused number or one that has
-  // rested.
+  // Takes a free number; nullopt = none. If `now` is set, takes only a number that was never used,
+  // or one whose rest has ended.
   [[nodiscard]] std::optional<CrawlClass> TakeNumber(std::optional<Instant> now);
   // Gives back the places of numbers that have rested, or of all freed numbers if `now` is unset.
   void GiveRested(std::optional<Instant> now);
@@ -148,7 +149,7 @@ class ClassTable {
   const size_t shards_;
   Classes classes_;
   Shares shares_{limits::kMaxCrawlClasses - 1};
-  CrawlClass next_ = 1;  // the first number that was never given
+  CrawlClass next_ = 1;  // the lowest number that was never assigned
   std::deque<Resting> resting_;
   const std::shared_ptr<Holds> holds_ = std::make_shared<Holds>();
 };

@@ -48,13 +48,14 @@ class Crawls {
   // Applies `change` to the settings of the crawl id, after all earlier changes. Stores the result,
   // has all shards apply it, and then calls `done` with the record. A change that `change`, this
   // object or the store refuses has no effect. ResourceExhausted: all classes are taken, or too
-  // many crawl ids are in that frontier mode. InvalidArgument: the shares sum to more than 1.
+  // many crawl ids are in the frontier mode that the change sets. InvalidArgument: the shares sum
+  // to more than 1.
   void Set(const std::string& crawl_id, Change change, Done done) FRESHET_EXCLUDES(mutex_);
   // Returns the classes of these canonical crawl ids, for a worker of this client that takes only
-  // their pages. A crawl id without a class gets one. Its pages then move to the class a few
-  // thousand at a time, and the worker can get each page only after its move. The worker must keep
-  // the hold while it is connected, because classes without a hold can be reused (ClassTable).
-  // ResourceExhausted: no class is free now.
+  // their pages. A crawl id without a class gets one. The pages of the crawl id then move to the
+  // class a few thousand at a time, and the worker can get a page only after the page has moved.
+  // The worker must keep the hold while it is connected, because classes without a hold can be
+  // reused (ClassTable). ResourceExhausted: no class is free now.
   [[nodiscard]] StatusOr<TakenClasses> ClassesOf(const std::vector<std::string>& crawl_ids,
                                                  const Claim& claim, Instant now)
       FRESHET_EXCLUDES(mutex_);
@@ -95,7 +96,8 @@ class Crawls {
     bool store = true;
   };
 
-  // Starts the first pending change that is not refused, and answers the refused ones before it.
+  // Starts the first pending change that is not refused. Before that, answers the refused changes
+  // that precede it.
   void StoreFirst() FRESHET_EXCLUDES(mutex_);
   // Stages the first pending change. Not OK: the change is refused.
   [[nodiscard]] Status StageFirst(Staged* staged) FRESHET_REQUIRES(mutex_);

@@ -15,8 +15,8 @@
 
 namespace freshet {
 
-// The least times between two departures of one host, and between two of one group of hosts. Value
-// type, thread-compatible.
+// The minimum times between two departures of one host, and between two of one group of hosts.
+// Value type, thread-compatible.
 struct Spacing {
   Duration of_host;
   GroupKey group;  // 0 = none

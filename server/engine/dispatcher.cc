@@ -13,7 +13,7 @@
 namespace freshet {
 namespace {
 
-// While this server has no turn, it asks for one at this interval.
+// While this server does not have the turn, it asks for it at this interval.
 constexpr Duration kHeldBackWait = Duration::Millis(100);
 constexpr Duration kIdle = Duration::Millis(500);
 constexpr size_t kRecentAssignments = 50;
@@ -83,7 +83,7 @@ void Dispatcher::Stop() {
     const MutexLock lock(mutex_);
     while (in_refill_ > 0) refilled_.Wait(mutex_);
     DropReady(0, clock_.Now(), &actions);
-    // Shards still run for a while and report leases, so these workers must be removed now.
+    // Shards still run for a while and report leases, so waiters must be removed now.
     workers_.EndAllWaits(&actions.deliveries);
   }
   std::move(actions).Perform(router_, bidding_);
@@ -271,7 +271,7 @@ void Dispatcher::Run() {
 
 void Dispatcher::LookAtTurn(Instant now, Actions* actions) {
   const std::optional<uint64_t> turn = ask_turn_ ? ask_turn_() : 0;
-  // In between, another server may have handed out the same pages.
+  // Between the two turns, another server may have handed out the same pages.
   if (turn != turn_) DropReady(0, now, actions);
   turn_ = turn;
 }
@@ -418,7 +418,7 @@ void Dispatcher::Finish(Refill& refill) {
           in_refill_);
     const Instant now = clock_.Now();
     in_refill_ = 0;
-    // If the rate was set to zero in between, there is no tick for the pages.
+    // If the rate was set to zero since the request, there is no tick for the pages.
     const bool no_use = stopping_ || paused_ || pacer_.rate() == Rate() || refill.turn != turn_;
     std::vector<bool> page;
     for (const auto& assignment : refill.assignments) page.push_back(assignment && !no_use);

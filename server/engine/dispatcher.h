@@ -44,8 +44,9 @@ class Dispatcher {
   Dispatcher(const Dispatcher&) = delete;
   Dispatcher& operator=(const Dispatcher&) = delete;
 
-  // Returns the number of the turn in which this server may hand out pages; nullopt = it may not
-  // hand out pages now. The number changes if another server may have handed out pages in between.
+  // Servers hand out the pages of one division only in turns. Returns the number of this server's
+  // turn; nullopt = this server may not hand out pages now. The number changes if another server
+  // may have handed out pages in between.
   using Turn = std::function<std::optional<uint64_t>()>;
 
   // Starts handing out pages. No page is handed out without a turn, and pages requested in an

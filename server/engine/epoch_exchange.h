@@ -16,12 +16,16 @@
 
 namespace freshet {
 
-// Every shard runs its epochs independently. It learns from its own sums and the last sums that the
-// other shards published. Before it learns, it waits for the shards that owed a publication when
-// its epoch began, and for the shards that were collecting when it published. At the start, and
-// whenever an epoch of all shards is requested, every shard owes a publication, so that this epoch
-// learns from the present pages of all shards. Two shards never wait for each other, because a
-// shard waits only for epochs that were requested before its own epoch began. Thread-safe.
+// Every shard runs its epochs independently. A shard learns from its own sums and from the last
+// sums that the other shards have published. At the start, and whenever an epoch of all shards is
+// requested, every shard owes a publication, so that the epoch learns from the present pages of all
+// shards.
+//
+// Before a shard learns, it waits for two kinds of other shards: those that owed a publication when
+// its epoch began, and those whose epoch was under way when it published. It does not wait for
+// shards that have left. Two shards never wait for each other without end: a shard publishes before
+// it waits, so an epoch under way will publish; and any other epoch that a shard waits for was
+// requested before the shard's own epoch began. Thread-safe.
 class EpochExchange {
  public:
   // Returns the last sums of the other divisions, as far as they are known. May call the other
@@ -45,18 +49,19 @@ class EpochExchange {
   // Notes that the shard will never publish again, because it is stopped or its store has failed.
   void Leave(size_t shard) FRESHET_EXCLUDES(mutex_);
 
-  // Returns true if a shard that has published need not wait for others any more.
+  // Returns true if the shard, which has published, need not wait for other shards any more.
   [[nodiscard]] bool MayLearn(size_t shard) const FRESHET_EXCLUDES(mutex_);
   // The last sums of all shards, and those of other divisions. Can take as long as calls to the
   // other divisions.
   [[nodiscard]] EpochSums All() const FRESHET_EXCLUDES(mutex_) FRESHET_EXCLUDES(others_mutex_);
-  // The sums of this store, for other divisions; unset until each shard of the store has published.
+  // The sums of this store, for other divisions; unset until each shard of the store has published
+  // or left.
   [[nodiscard]] std::optional<EpochTotals> Totals() const FRESHET_EXCLUDES(mutex_);
 
  private:
   struct OfShard {
-    // Numbers of requests: the last one made, the last one that the epoch under way covers, and the
-    // last one that an ended epoch covered.
+    // Requests of epochs are numbered. `asked`: the last request. `answering`: the last request
+    // that the epoch under way covers. `answered`: the last request that an ended epoch covered.
     uint64_t asked = 1;
     uint64_t answering = 0;
     uint64_t answered = 0;
@@ -64,7 +69,8 @@ class EpochExchange {
     std::vector<uint64_t> waits_for;        // by shard: the value of `answered` to wait for
     std::shared_ptr<const EpochSums> sums;  // nullptr = none yet
   };
-  // The last sums of all shards. Sets `complete` to false if a shard has published none.
+  // The last sums of all shards. Sets `complete` to false if a shard that has not left has
+  // published none.
   [[nodiscard]] EpochSums Published(bool* complete) const FRESHET_EXCLUDES(mutex_);
 
   // Held while a shard asks other divisions.

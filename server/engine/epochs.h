@@ -1,8 +1,8 @@
-// Epochs of a shard. First an epoch visits every page. If a page's rates have changed notably by
-// the site models of the previous epoch, the page takes the new rates. Then the shard learns new
-// models together with the other shards. Finally it makes a second pass over the pages of hosts
-// whose models have changed, and gives them new rates. Pages are visited in slices between the
-// turns of a shard, so that requests wait for one slice at most. Learning runs on a separate
+// Epochs of a shard. First an epoch visits every page. If the site models of the previous epoch
+// change a page's rates notably, the page takes the new rates. Then the shard learns new models
+// together with the other shards. Finally the epoch makes a second pass over the pages of hosts
+// whose models have changed, and gives these pages new rates. Pages are visited in slices between
+// the turns of a shard, so that requests wait for one slice at most. Learning runs on a separate
 // thread.
 #ifndef FRESHET_SERVER_ENGINE_EPOCHS_H_
 #define FRESHET_SERVER_ENGINE_EPOCHS_H_
@@ -81,7 +81,7 @@ class EpochRunner {
   void Took(Duration took);
   // The event that repeats the slice's work on a page. Used if the slice's commit fails.
   [[nodiscard]] Event Again(PageNumber page) const;
-  // Ends the run under way unfinished, and prevents all later runs. The next Notify calls all
+  // Ends the run under way unfinished, and prevents all later runs. The next Notify answers all
   // waiting callers with `reason`; each later request gets the same answer.
   void Cancel(Instant now, const Status& reason);
   // Announces an epoch of all shards: other shards then wait for the sums of this one. Any thread.
@@ -95,8 +95,8 @@ class EpochRunner {
   enum class Phase { kIdle, kCollect, kShare, kLearn, kFile };
 
   void Begin(ShardState& state, Instant now);
-  // Reads the next pages of the shard; the result can be empty because slots are empty. Counts
-  // pages and slots in read_.
+  // Reads the next pages of the shard. The result can be empty, because slots can be empty. Counts
+  // the pages and slots of the slice in read_.
   [[nodiscard]] StatusOr<std::vector<PageRecord>> NextPages();
   // Returns true if the pages of the slot must be read.
   [[nodiscard]] bool Reads(uint32_t slot) const { return file_all_ || moved_[slot]; }
@@ -122,8 +122,8 @@ class EpochRunner {
   Status cancelled_;       // the reason for Cancel; OK = not cancelled
   bool learning_ = false;  // the run is a whole epoch, not only filing
   CrawlPolicy filed_by_;   // the policy set when the run began
-  // True if every page must be filed, not only those with changed rates. This was requested, or an
-  // earlier run that should have done it has failed.
+  // True if every page must be filed, not only pages with changed rates: filing was requested, or
+  // an earlier run that should have filed every page has failed.
   bool file_all_ = false;
   Instant started_;
   Instant next_start_;

@@ -28,9 +28,9 @@ void RunEpochs(const Router& router, std::function<void(const Status&, const Epo
 void ChangePolicy(const Router& router, PlanRunner& plans, const CrawlPolicy& policy,
                   std::function<void(const Status&)> done);
 
-// Has all shards apply these defaults. `done` is called once, when they hold for all hosts; with
-// `pages`, when all pages are filed by them too. Unavailable: a shard is stopped. Two threads must
-// not call this at the same time.
+// Has all shards apply these defaults. `done` is called once: when the defaults hold for all hosts
+// and, if `pages` is set, all pages have been filed by them. Unavailable: a shard is stopped. Two
+// threads must not call this at the same time.
 void ChangePoliteness(const Router& router, const PolitenessDefaults& defaults, bool pages,
                       std::function<void(const Status&)> done);
 

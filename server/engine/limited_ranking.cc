@@ -142,8 +142,8 @@ class Table {
   std::vector<Forced> forced_;
   size_t released_ = 0;
   std::vector<Closed> closed_;  // heap of picks whose host or group is free later
-  // True if a host was bid for several ticks. Its picks can get later ticks than they were bid for,
-  // and these can be too close together.
+  // True if pages of one host were bid for several ticks. These pages can get later ticks than they
+  // were bid for, and the ticks can then be too close together.
   bool hosts_again_ = false;
   absl::flat_hash_map<HostId, Instant> last_;  // the last tick that each host got
 };
@@ -181,9 +181,9 @@ class LimitedRanking {
       if (ranked.cut) break;
       if (!best) continue;
       if (find_taker_ && !find_taker_(tick, PickOf(*best))) {
-        // Pages of a plan have no class, so other pages can still have takers. Otherwise the last
-        // worker that takes this class has used up its credit, and the class must be left out of
-        // the next request.
+        // If a plan picked the page, it has no class, and other pages can still have takers. If
+        // not, the last worker that takes this class has used up its credit, and the class must be
+        // left out of the next request.
         ranked.cut = !PickOf(*best).planned;
         if (ranked.cut) break;
         continue;

@@ -63,7 +63,7 @@ class PlanRunner {
   };
 
   void Run() FRESHET_EXCLUDES(mutex_);
-  // OK while the job is wanted. Once not OK, it never becomes OK again.
+  // Returns OK while the job is wanted. After an error, it never returns OK again for this job.
   [[nodiscard]] Status GoOn(const Job& job) const FRESHET_EXCLUDES(mutex_);
   // Returns when a plan is due or the runner is stopped.
   void WaitForWork() FRESHET_REQUIRES(mutex_);

@@ -45,8 +45,8 @@ class Router {
   void SubmitAlways(Slot slot, Event event, std::function<void(Reply)> done);
 
   // Gives back assignments that were delivered to a sink but probably did not reach the worker.
-  // `never_left`: it is certain that they never left the server, so their pages and hosts are free
-  // at once.
+  // `never_left`: the assignments certainly never left the server, so their pages and hosts are
+  // free at once.
   void GiveBack(const std::vector<LeaseId>& leases, bool never_left = false);
   // Gives back one assignment, as the event says. The reply is ignored.
   void Return(ReturnLease event);

@@ -48,7 +48,7 @@ class RuntimeSettings {
   // The stored settings.
   [[nodiscard]] Settings stored() const FRESHET_EXCLUDES(mutex_);
 
-  // The configured politeness, which holds for settings that are not stored.
+  // The configured politeness. It applies where no value is stored.
   [[nodiscard]] PolitenessDefaults configured() const FRESHET_EXCLUDES(mutex_);
   void set_configured(const PolitenessDefaults& configured) FRESHET_EXCLUDES(mutex_);
 

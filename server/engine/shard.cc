@@ -252,7 +252,8 @@ void Shard::RunOnce(Instant now) {
   turn->now = now;
   mailbox_.Release(std::exchange(turn->ahead, 0));
   AcceptWaiting(*turn);
-  // A bid may have been settled by now. Then the same commit leases its pages.
+  // A bid may have been settled by now. If so, the commit of this turn also leases the pages of the
+  // bid.
   if (turn->bids > 0) AcceptWaiting(*turn);
   if (failure_.ok() && again_.empty()) TakeOwnEvents(*turn);
   RunTurn(std::move(turn));
@@ -283,8 +284,8 @@ void Shard::AcceptWaiting(Turn& turn) {
 
 void Shard::RunTurn(std::unique_ptr<Turn> owned) {
   Turn& turn = *owned;
-  // The turn that was prepared during a commit now comes after this one, which may change the rows
-  // that it has read.
+  // The turn that was prepared during a commit now comes after this turn. This turn may change rows
+  // that the prepared turn has read.
   if (ahead_ != nullptr) ahead_->ForgetRead();
   turn.times.begun = turn.now;
   look_ahead_took_ = Duration();
@@ -324,7 +325,7 @@ void Shard::RunSlice(Instant now) {
   }
   turn->stirred = !turn->filed_anew.empty();
   RunTurn(std::move(turn));
-  // Work for clients in between must not change the length of slices.
+  // Work that was done for clients during the slice must not change the length of slices.
   epochs_.Took(processor_time_() - start - look_ahead_took_);
 }
 
@@ -435,7 +436,7 @@ void Shard::StepAll(Turn& turn) {
     unseen = 0;
     long_enough = processor_time_() - start > limits::kLongestEventTurn;
   }
-  // The last run is put back first, because each goes before the client's other waiting events.
+  // PutBack puts a run before all waiting events of its client, so the last run is put back first.
   std::for_each(left.rbegin(), left.rend(), [&](size_t run) { PutBack(run, turn); });
 }
 
@@ -492,8 +493,8 @@ void Shard::HandleRefusal(Turn& turn, const Status& status) {
       .log(level, "shard {}: a commit of {} events failed: {}", index_, turn.events.size(),
            status.ToString());
   if (!nothing_written) Fail(status);
-  // If the turn had only own events and the disk is not full, one of them made an invalid record,
-  // and would fail again for ever.
+  // If the turn had only own events and the disk is not full, one of the events made an invalid
+  // record, and would fail every time.
   const bool may_pass = absl::IsResourceExhausted(status) || turn.own < turn.events.size();
   if (nothing_written && may_pass) KeepOwnEvents(turn);
   Refuse(turn, status);

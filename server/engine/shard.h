@@ -49,8 +49,8 @@ struct EventBatch {
   std::function<void(std::vector<Reply>)> done;  // called once, on the thread of Answerer
   std::shared_ptr<BatchTrace> trace;             // nullptr = not traced
   uint64_t client = 0;                           // Claim::client of the sender
-  // `done` is called on the shard's thread instead, so that reads that it requests from the shard
-  // are served before the next turn.
+  // True = `done` is called on the shard's thread, so that reads that `done` requests from the
+  // shard are served before the next turn.
   bool at_once = false;
 };
 
@@ -125,8 +125,9 @@ class Shard {
   // kFull and kClosed no part is taken and no `done` is called. Precondition: there is at least one
   // part.
   PushOutcome Submit(std::vector<EventBatch> parts);
-  // The following take requests of the server itself, regardless of the limits of the mailbox.
-  // After Stop, a bid or settle request is answered at once with no pages, and events are dropped.
+  // The next three functions take requests of the server itself, regardless of the limits of the
+  // mailbox. After Stop, a bid or settle request is answered at once with no pages, and events are
+  // dropped.
   void SubmitAlways(EventBatch&& batch);
   void Submit(BidRequest&& request);
   void Submit(SettleRequest&& request);
@@ -135,9 +136,9 @@ class Shard {
   bool Query(ShardQuery query);
   // Announces an epoch of all shards (EpochExchange).
   void ExpectEpoch() { epochs_.Expect(); }
-  // Calls `query` after a turn or while a commit is under way, a few queries at a time
-  // (server/engine/shard_reads.h). The store may then have changes that the shard has not yet
-  // installed. `client`: the number of the client that asks; 0 = the server itself.
+  // Calls `query` after a turn or while a commit is under way. Only a few queries are served at a
+  // time (server/engine/shard_reads.h). The store may have changes by then that the shard has not
+  // yet installed. `client`: the number of the client that asks; 0 = the server itself.
   PushOutcome Read(ShardQuery query, uint64_t client) {
     const PushOutcome outcome = reads_.Push(std::move(query), client);
     mailbox_.Wake();
@@ -166,7 +167,7 @@ class Shard {
   void RunOnce(Instant now);
   // Returns true if the turn has room for one more part of a message.
   [[nodiscard]] bool HasRoom(const Turn& turn) const;
-  // Takes waiting requests, as many as the turn has room for.
+  // Takes waiting requests while the turn has room.
   void AcceptWaiting(Turn& turn);
   void RunTurn(std::unique_ptr<Turn> owned);
   // Adds the events of timers that are due.
@@ -220,7 +221,7 @@ class Shard {
   // other own events are taken.
   std::vector<Event> again_;
   Instant again_at_;
-  Reaper reaper_;                // owner thread: destroys what a change of policy has retired
+  Reaper reaper_;  // owner thread: destroys objects that a change of policy has replaced
   std::unique_ptr<Turn> ahead_;  // owner thread: next turn, filled during a commit; nullptr = none
   Committer committer_;
   Answerer answerer_;

@@ -167,7 +167,7 @@ class Load::Range final : public LoadVisitor {
     return load_.GoOn();
   }
 
-  // Files the remaining records. Then the next range can begin.
+  // Files the remaining records. After that, the next range can begin.
   Status Finish() {
     for (size_t shard = 0; shard < batches_.size(); ++shard) {
       Target& target = load_.targets_[shard];
@@ -179,8 +179,9 @@ class Load::Range final : public LoadVisitor {
   }
 
  private:
-  // Records to be filed in a shard. Until then, the host of a page is the index of a host of this
-  // range and shard, counted from the start of the range. Its crawl id is an index in `crawls`.
+  // Records to be filed in a shard. Until they are filed, the host of a page is an index among the
+  // hosts of this range and shard, counted from the start of the range. The crawl id of a page is
+  // an index in `crawls`.
   struct Batch {
     [[nodiscard]] CrawlIndex PlaceOf(std::string_view crawl_id) {
       size_t place = 0;

@@ -23,14 +23,14 @@ struct LoadProgress {
   std::atomic<uint64_t> expected_pages = 0;
   // Pages that have the URL of another page, because the store was damaged.
   std::atomic<uint64_t> stored_twice = 0;
-  // The number of pages, hosts and leases with times in the future, which come from a clock that
-  // was ahead, and the most by which a time is ahead.
+  // `ahead`: the number of pages, hosts and leases with times in the future, which come from a
+  // clock that was ahead. `ahead_micros`: the most by which one of these times is ahead.
   std::atomic<uint64_t> ahead = 0;
   std::atomic<int64_t> ahead_micros = 0;
 
   // Counts a record that was ahead by `by`, unless that is within the usual difference of clocks.
   void NoteAhead(Duration by);
-  // Sets everything to 0, because the loaded data was dropped.
+  // Sets everything to 0. Called when the loaded data was dropped.
   void Reset() {
     pages = 0;
     slots = 0;
@@ -50,8 +50,8 @@ struct LoadOptions {
   // Called on the caller's thread every `report_interval` during the load; unset = not called.
   std::function<void()> report;
   Duration report_interval = Duration::Seconds(1);
-  // Leaves out leases, which LoadLeases adds later. Until then the shards can follow another
-  // server's store.
+  // Leaves out leases, which LoadLeases adds later. Before LoadLeases, the shards can follow
+  // another server's store.
   bool without_leases = false;
   // Once it is true, the load ends as soon as possible with Cancelled; nullptr = the load cannot be
   // cancelled.

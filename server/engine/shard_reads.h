@@ -1,5 +1,5 @@
-// Read-only queries of clients to a shard. A few at a time are served between the turns of the
-// shard, so that queries never delay commits or assignments for long.
+// Read-only queries of clients to a shard. The shard serves only a few of them between two of its
+// turns, so that queries never delay commits or assignments for long.
 #ifndef FRESHET_SERVER_ENGINE_SHARD_READS_H_
 #define FRESHET_SERVER_ENGINE_SHARD_READS_H_
 
@@ -28,8 +28,8 @@ using ShardQuery = std::function<void(const ShardView&)>;
 class ShardReads {
  public:
   // Adds a query for a single page or host on behalf of a client (Claim::client; 0 = the server
-  // itself). Clients take turns. kFull: limits::kMaxWaitingReads queries wait, or the client's
-  // share of them.
+  // itself). Clients take turns. kFull: limits::kMaxWaitingReads queries wait, or the client has
+  // used up its share of them.
   PushOutcome Push(ShardQuery query, uint64_t client) {
     return short_.Push(std::move(query), 1, Instant(), client);
   }

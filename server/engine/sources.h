@@ -60,8 +60,8 @@ class Sources {
   // All sources, including retired ones.
   [[nodiscard]] std::vector<SourceRecord> AllKnown() const FRESHET_EXCLUDES(mutex_);
 
-  // Counts signals of a source. Returns how long the caller should accept no more signals of it; 0
-  // = no pause.
+  // Counts signals of a source. Returns how long the caller should accept no more signals of the
+  // source; 0 = no pause.
   [[nodiscard]] Duration TakeSignals(uint8_t index, uint64_t signals, Instant now)
       FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] uint64_t signals(uint8_t index) const {

@@ -39,7 +39,7 @@ void TickShares::Set(const std::vector<ClassTerms>& terms, Instant now) {
     shares_.front().part -= *its.share;
     shares_.push_back({.owners = SetOf(its.crawl_class), .part = *its.share});
   }
-  // If the shares sum to 1, the other crawl ids must own no tick, in spite of rounding errors.
+  // If the shares sum to 1, the other crawl ids must own no tick, despite rounding errors.
   constexpr double kNothing = 1e-9;
   if (shares_.front().part < kNothing) shares_.front().part = 0;
   buckets_ = buckets;

@@ -34,8 +34,8 @@ class TurnQueue {
   };
 
   // Adds a worker behind all other workers of its client. The client gets a turn in one more round.
-  // `takes`: the classes that the worker takes. Precondition: the worker is not in the queue. It
-  // leaves the queue by Pop, by Remove, or when `usable` rejects it.
+  // `takes`: the classes that the worker takes. Precondition: the worker is not in the queue. The
+  // worker leaves the queue by Pop, by Remove, or when `usable` rejects it.
   Turn Push(WorkerId id, ClassSet takes, const std::string& client);
   // Removes the entry that Push has added. Precondition: the entry is in the queue.
   void Remove(ClassSet takes, const Turn& turn);

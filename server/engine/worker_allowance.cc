@@ -95,8 +95,8 @@ uint64_t WorkerAllowances::HeldByNewcomersOf(const std::string& client) const {
   return it == by_client_.end() ? 0 : it->second;
 }
 
-// Drops a newcomer that has no leases and a whole allowance, because an unknown name is treated the
-// same.
+// Drops a newcomer that has no leases and a whole allowance, because an unknown name is treated in
+// the same way.
 void WorkerAllowances::Forget(const WorkerKey& worker) {
   const auto it = newcomers_.find(worker);
   if (it == newcomers_.end()) return;

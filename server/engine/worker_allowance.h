@@ -4,7 +4,7 @@
 //
 // A worker that lets its leases expire could come back under another name, because names cost
 // nothing. Therefore newcomers (names without a result so far) may together hold only a limited
-// number of leases. The newcomers of one client may take only as many of these leases as they leave
+// number of leases. The newcomers of one client may not take more of these leases than they leave
 // free for other clients (ShareLeft). Workers of different clients are separate, even if they have
 // the same name.
 #ifndef FRESHET_SERVER_ENGINE_WORKER_ALLOWANCE_H_
@@ -28,8 +28,8 @@ struct AllowanceLimits {
   size_t newcomer_names = 0;  // remembered newcomers
 };
 
-// The allowances. A client and a name identify a worker. Workers that have both in common share an
-// allowance, and a worker that reconnects has its old allowance. Thread-compatible.
+// The allowances. Workers of one client with the same name share one allowance, and a worker that
+// reconnects has its old allowance. Thread-compatible.
 class WorkerAllowances {
  public:
   explicit WorkerAllowances(const AllowanceLimits& limits) : limits_(limits) {}

@@ -16,8 +16,9 @@ constexpr Duration kLastWait = Duration::Millis(100);
 // If a request that may be for a worker is under way when the worker's time ends, the worker waits
 // this much longer.
 constexpr Duration kOpenWait = Duration::Millis(5);
-// When leases end, at most this many full workers are requeued. A newcomer that still may not hold
-// another lease then goes behind the other crowded ones.
+// When leases end, at most this many of the workers that wait for room for a lease are requeued. A
+// requeued newcomer that still may not hold another lease then goes behind the other waiting
+// newcomers.
 constexpr size_t kLookedAt = 64;
 // While proven workers want pages, newcomers get every fourth page. Names cost nothing, so
 // newcomers must not be able to take the crawl rate from proven workers by their number.
@@ -247,7 +248,7 @@ bool WorkerPool::KeepsTurn(WorkerId id) {
 
 ClassSet WorkerPool::TakenInTurn() {
   const auto keeps = [this](WorkerId id) { return KeepsTurn(id); };
-  // Workers of one key can take different classes, so full ones are requeued first.
+  // Workers of one key can take different classes, so those in full_ are requeued first.
   for (const auto& [key, ids] : full_) {
     if (left_turns_.size() >= kLookedAt) break;
     left_turns_.push_back(key);

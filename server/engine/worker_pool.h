@@ -54,7 +54,7 @@ class WorkerPool {
     uint64_t credit = 0;    // assignments that may still be delivered
     uint64_t reserved = 0;  // part of `credit` that is set aside for pages being leased or ready
     bool served = false;    // the worker has got an assignment
-    bool queued = false;    // is in a queue of turns, or full
+    bool queued = false;    // is in a queue of turns, or waits for room for a lease
     bool full = false;      // is in full_ or crowded_
     uint64_t crowded = 0;   // key in crowded_; 0 = not there
     TurnQueue* queue = nullptr;       // the queue with its turn; nullptr = none
@@ -91,7 +91,8 @@ class WorkerPool {
   [[nodiscard]] bool Linger(WorkerId id, Duration patience, Instant now);
   // The end of the next wait; infinite = no worker waits.
   [[nodiscard]] Instant next_end() const;
-  // Ends all waits that are due, except those of workers that may still get a page under way.
+  // Ends all waits that are due, except the waits of workers that may still get a page that is
+  // being leased.
   void EndWaits(Instant now, Deliveries* deliveries);
   // Ends the waits of all waiters, even if pages are under way.
   void EndAllWaits(Deliveries* deliveries);
@@ -164,21 +165,22 @@ class WorkerPool {
   // Takes the next worker in turn that takes pages of all these classes.
   [[nodiscard]] std::optional<WorkerId> NextInTurn(ClassSet classes);
   [[nodiscard]] std::optional<WorkerId> NextOf(TurnQueue& queue, ClassSet classes);
-  // Returns true if a worker in turn can take a page. If not, the worker leaves the queue; a full
-  // one waits for room.
+  // Returns true if a worker in a queue of turns can take a page. If not, the worker leaves the
+  // queue. If only the limits of leases prevent it, the worker waits in full_ or crowded_.
   [[nodiscard]] bool KeepsTurn(WorkerId id);
-  // Returns true if a worker that has got a page in this turn can take another, and reserves the
+  // Returns true if a worker that has got a page in this turn can take another. If so, reserves the
   // lease.
   [[nodiscard]] bool TakesMore(WorkerId id);
   // The classes that workers in the queues of turns take.
   [[nodiscard]] ClassSet TakenInTurn();
-  // Returns true if a page under way may still be for the worker, whose waiting time has ended.
+  // Returns true if the worker, whose waiting time has ended, might still get a page that is being
+  // leased.
   [[nodiscard]] bool MayYetBeServed(const Worker& worker) const;
   void PutInTurn(WorkerId id, Worker& worker);
   void Queue(WorkerId id, Worker& worker);
-  // Requeues at most `most` full workers of this key, if the key has room for leases. Later
-  // LetInAfter requeues one more for each worker of the key that leaves the queues of turns.
-  // Returns true if any was requeued.
+  // Requeues at most `most` full workers of this key, if the key has room for leases. Returns true
+  // if any was requeued. Later, LetInAfter requeues one more for each worker of the key that leaves
+  // the queues of turns.
   bool LetIn(const WorkerKey& key, size_t most);
   void LetInAfter();
   // Requeues a full worker.
