@@ -26,8 +26,8 @@ class CrawlTurns {
 
   // Updates the crawl id's place. Must be called after one of its queues was filed.
   void File(FrontierCrawl& crawl);
-  // Called when queues of the crawl id were made ready at `now`. Moves it behind other crawl ids
-  // that have queues to be made ready by then.
+  // Called when queues of the crawl id were made ready at `now`. Moves the crawl id behind the
+  // other crawl ids that have queues to be made ready by then.
   void PutOff(FrontierCrawl& crawl, uint64_t now);
   void Remove(FrontierCrawl& crawl);
 

@@ -16,7 +16,7 @@ namespace {
 constexpr Duration kPatience = Duration::Seconds(2);
 // The pause after a failed attempt to correct times that a clock that ran ahead has left behind.
 constexpr Duration kMendPause = Duration::Seconds(10);
-// While there are queues without URLs, this many queues are looked at after each such pause.
+// While there are queues without URLs, this many queues are looked at between two pauses.
 constexpr size_t kSweptAtOnce = 2048;
 constexpr Duration kSweepPause = Duration::Seconds(1);
 // The longest sleep of the idle thread.
@@ -256,7 +256,7 @@ bool Frontier::HasEmptyQueues() const {
 
 void Frontier::Sweep() {
   const Instant now = clock_.Now();
-  // A clock that is set back must not stop this.
+  // If the clock is set back, the sweep must still continue.
   const bool rests = now < sweep_from_ && sweep_from_ <= now + kSweepPause;
   if (!HasEmptyQueues() || rests) return;
   sweep_from_ = now + kSweepPause;

@@ -128,7 +128,7 @@ class Frontier {
   void Turn(std::vector<Op> ops);
   // Corrects some of the times that a clock that ran ahead has left behind, if there are any.
   void Mend();
-  // Removes some of the queues that no longer have anything, once a second.
+  // Once a second, removes some of the queues that have neither URLs nor settings any more.
   void Sweep();
   // Returns true if there are queues without URLs.
   [[nodiscard]] bool HasEmptyQueues() const;

@@ -16,8 +16,8 @@ struct FrontierLimits {
   uint64_t urls = 1'000'000'000;
   uint64_t queues = 10'000'000;  // queues in memory
   uint64_t flights = limits::kMaxFlights;
-  // The number of URLs of other clients' crawl ids that clients may have in flight together, beyond
-  // those that their results cover (server/frontier/taker_shares.h).
+  // The number of URLs that all clients together may have in flight from crawl ids of other
+  // clients. URLs that a client's results cover do not count (server/frontier/taker_shares.h).
   uint64_t uncovered_flights = limits::kNewcomerLeases;
 };
 

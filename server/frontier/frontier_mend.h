@@ -1,5 +1,5 @@
 // Corrects times in the frontier's store that come from a clock that ran ahead and was then set
-// back. Removes queues that have nothing any more.
+// back. Also removes queues that have neither URLs nor settings any more.
 #ifndef FRESHET_SERVER_FRONTIER_FRONTIER_MEND_H_
 #define FRESHET_SERVER_FRONTIER_FRONTIER_MEND_H_
 
@@ -34,7 +34,8 @@ class FrontierMend {
   // date and is due later than now becomes due now. Precondition: nothing else is staged.
   [[nodiscard]] Status Mend(size_t most);
   // Looks at the next `most` queues, and stages the removal of those that have neither URLs nor
-  // settings any more: the end of a block changes nothing by itself.
+  // settings any more. For example, a queue can be left over when its block ends, because nothing
+  // happens at that time.
   void Sweep(size_t most);
   // Keep makes the progress of Mend since the last Keep permanent. Undo reverts it.
   void Keep();
@@ -58,8 +59,8 @@ class FrontierMend {
   absl::flat_hash_set<FrontierQueueId> queues_;  // queues that were ahead at the load
   Place place_;
   Place kept_place_;
-  // The last queue that Sweep has looked at: its crawl id and its key. An empty key = none of the
-  // crawl id.
+  // The last queue that Sweep has looked at: its crawl id and its key. Empty key = no queue of this
+  // crawl id yet.
   uint32_t swept_crawl_ = 0;
   std::string swept_key_;
 };

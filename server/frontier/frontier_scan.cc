@@ -68,7 +68,7 @@ Status FrontierScan::Slice(size_t most, const std::function<bool(const Found&)>&
       over_ = found_all_;
       if (over_) break;
       RETURN_IF_ERROR(FindQueues());
-      // The look has waited for the frontier, perhaps for a commit. Others who scan are next.
+      // FindQueues has waited for the frontier, perhaps for a commit, so the slice ends here.
       break;
     }
     const Part& part = parts_.front();

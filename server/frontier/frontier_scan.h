@@ -37,9 +37,9 @@ class FrontierScan {
     const FrontierItem& item;
   };
   // Reads on until the cost is `most`, and calls `visit` for URLs that match the query. A URL costs
-  // 1, plus 1 for each kWeighsBytes of URL and metadata. Ends early if `visit` returns
-  // false, after too many deleted rows (FrontierStore::kMostPassed), and once it has found more
-  // queues, for which it waits for the frontier's thread.
+  // 1, plus 1 for each kWeighsBytes of URL and metadata. Ends early if `visit` returns false, after
+  // too many deleted rows (FrontierStore::kMostPassed), or after a search for more queues, because
+  // that search waits for the frontier's thread.
   [[nodiscard]] Status Slice(size_t most, const std::function<bool(const Found&)>& visit);
   // Returns true if the scan is complete.
   [[nodiscard]] bool over() const { return over_; }

@@ -29,7 +29,7 @@ namespace freshet {
 
 namespace limits {
 
-// The longest delay of a queue, and the longest default delay. A longer one counts as this.
+// The longest delay of a queue, and the longest default delay. Longer delays are reduced to this.
 inline constexpr uint32_t kMaxFrontierDelaySeconds = 86'400;
 // The longest delay that a client may set if it neither owns the crawl id nor is an admin.
 inline constexpr uint32_t kMaxFrontierDelaySecondsOfOthers = 3600;
@@ -42,23 +42,23 @@ enum class SetBy : uint8_t { kOperator, kClient };
 
 // The state. Each change is made in memory and staged. Commit makes all staged changes durable, and
 // the caller must answer no call before that. After a failed Commit all staged changes are undone,
-// which costs as much as making them. Only the count of failed puts then remains.
+// which costs as much as making them. Only the count of failed puts is kept.
 //
 // Pull reads the store, so it does not see staged changes. The caller must pull first, or commit in
 // between.
 //
-// A clock that ran ahead and was set back can leave times in the future. These count as the time of
-// the load. A lease then lasts as long as it still had when its queue was last served. Due dates
-// and blocks that clients have set are not changed.
+// A clock that ran ahead and was set back can leave times in the future. These times count as the
+// time of the load. A lease then gets the remaining time that it had when its queue was last
+// served. Due dates and blocks that clients have set are not changed.
 //
 // This class limits leases, delays and blocks from any source, including the store, to
 // limits::kMaxLeaseSeconds, kMaxFrontierDelaySeconds and kMaxBlockSeconds. TakerShares limits how
-// many URLs of other clients' crawl ids a client may have in flight. Neither admins nor owners of a
-// crawl id have this limit.
+// many URLs of other clients' crawl ids a client may have in flight. This limit applies neither to
+// admins nor to the owner of a crawl id.
 //
 // Clients share the room for crawl ids, queues, URLs and flights by the rules of
 // core/base/shares.h. The contents of a crawl id count for its owner: the client that made it or,
-// after a restart, the first client to put something there. Until then, the crawl id counts as a
+// after a restart, the first client to put something there. A crawl id without an owner counts as a
 // separate client. Thread-compatible.
 class FrontierState {
  public:
@@ -174,15 +174,16 @@ class FrontierState {
   // flight ended with a result.
   void StageResult(const FrontierQueue& queue, const std::string& url, bool answered);
   void ForgetStaged();
-  // Called when the memory equals the store: ends the staged changes.
+  // Called when the memory and the store are equal. Forgets the staged changes.
   void Keep();
   FrontierStage stage_;
   FrontierPulls pulls_{stage_};
   FrontierMend mend_{stage_};
   // More staged changes, besides those of `stage_`.
   absl::flat_hash_map<Name, Known> known_;
-  uint64_t put_ = 0;                                // number of URLs put
-  std::vector<std::pair<uint64_t, bool>> results_;  // taker, and whether with a result
+  uint64_t put_ = 0;  // number of URLs put
+  std::vector<std::pair<uint64_t, bool>>
+      results_;  // taker, and whether the flight ended with a result
   // The values that Discard restores.
   FrontierSettings kept_settings_;
   FrontierTotals kept_totals_;

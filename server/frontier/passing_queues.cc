@@ -22,7 +22,8 @@ void PassingQueues::SetHead(QueueTable& table, FrontierQueue& queue, FrontierSto
     is = FrontierHead::kPassing;
     queues_.insert(queue.id);
   } else if (scan.passed >= kMostPerPull / 2 || queue.head != FrontierHead::kFirst) {
-    // A shortened head would make each pull skip these rows again, and the rows that it deletes.
+    // With a shortened head, each pull would skip these rows again, and also the rows that the pull
+    // itself deletes.
     is = FrontierHead::kWhole;
   }
   table.SetHead(queue, std::move(scan.next), is);
@@ -30,7 +31,7 @@ void PassingQueues::SetHead(QueueTable& table, FrontierQueue& queue, FrontierSto
 
 StatusOr<bool> PassingQueues::Pass(const FrontierStore& store, QueueTable& table, uint64_t now,
                                    uint64_t most) {
-  // Larger than the number of versions of one row, so that each scan makes progress.
+  // Must exceed the number of versions of one row, so that each scan makes progress.
   constexpr uint64_t kLeast = 64;
   uint64_t passed = 0;
   for (size_t left = queues_.size(); left > 0 && passed < most; --left) {

@@ -27,8 +27,8 @@ class PassingQueues {
   // passing.
   [[nodiscard]] static bool Holds(const QueueTable& table, const std::optional<std::string>& crawl,
                                   const std::string& key);
-  // Sets the queue's head after the scan of a pull to `scan.next`. `full`: the pull stopped before
-  // the scan did.
+  // Called after the scan of a pull. Sets the queue's head to `scan.next`. `full`: the pull stopped
+  // before the scan did.
   void SetHead(QueueTable& table, FrontierQueue& queue, FrontierStore::DueScan scan, bool full);
   // Skips about `most` deleted rows, in one queue after the other. Returns true if queues are left.
   // Writes nothing, so that after a restart the work begins at the stored head again. Precondition:

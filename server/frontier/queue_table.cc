@@ -356,7 +356,8 @@ void QueueTable::Undo() {
   saved_crawls_.clear();
   counts_ = kept_counts_;
   next_crawl_ = kept_next_crawl_;
-  // This comes last, because the steps can destroy queues and crawl ids that the loops above use.
+  // The steps are taken back last, because this can destroy queues and crawl ids that the loops
+  // above use.
   for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
     std::visit([this](auto& its) { TakeBack(its); }, *step);
   }

@@ -58,8 +58,8 @@ class QueueTable : public QueueBook {
   // The record. The caller may set the terms of the queue and the time of its last service, but not
   // its numbers of URLs.
   [[nodiscard]] FrontierQueueRecord& Edit(FrontierQueue& queue);
-  // Adds to the numbers of scheduled and completed URLs. Call it after removed URLs were taken out
-  // of the waiting ones or of the flights, but before AddDue for added URLs.
+  // Adds to the numbers of scheduled and completed URLs. For removed URLs, call it after they were
+  // taken out of the waiting URLs or of the flights. For added URLs, call it before AddDue.
   void Count(FrontierQueue& queue, int64_t active, int64_t completed);
   // Adds a waiting URL.
   void AddDue(FrontierQueue& queue, const FrontierDue& due);
