@@ -8,8 +8,9 @@
 
 namespace freshet {
 
-// Returns the number of the run in which the division's server has this generation of its store.
-// Later runs of a division have higher numbers. Precondition: `generation` is below 2^40.
+// Returns the fleet-wide number of one run of the division's server: the run whose opening gave the
+// store this `generation`. Later runs of a division have higher numbers. Precondition: `generation`
+// is below 2^40.
 [[nodiscard]] inline uint64_t FleetRunOf(const SlotDivision& division, uint64_t generation) {
   constexpr int kGenerationBits = 40;
   return uint64_t{division.division} << kGenerationBits | generation;

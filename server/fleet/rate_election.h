@@ -17,7 +17,7 @@ class RateElection {
   RateElection(const RateElection&) = delete;
   RateElection& operator=(const RateElection&) = delete;
 
-  // As RateLeadership::Leads.
+  // See RateLeadership::Leads.
   [[nodiscard]] virtual std::optional<uint64_t> leads() const = 0;
   // The division whose server leads, or led last; nullopt = none yet. Unavailable: the answer
   // cannot be obtained now.

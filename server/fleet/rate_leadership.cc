@@ -51,7 +51,7 @@ void RateLeadership::Attend() {
   {
     const MutexLock lock(mutex_);
     // The time is read before the turn. So no other server can have led at `now`, even if this
-    // thread is suspended in between.
+    // thread is suspended between the two reads.
     const Instant now = clock_.Now();
     const std::optional<uint64_t> turn = stopped_ ? std::nullopt : leads_();
     if (turn != turn_ || (leader_ && leader_->figures().deposed)) End(&answers);

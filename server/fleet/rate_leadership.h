@@ -37,10 +37,11 @@ class RateLeadership {
   RateLeadership(const FleetRateOptions& options, Clock& clock, Leads leads)
       : options_(options), clock_(clock), leads_(std::move(leads)) {}
 
-  // Takes a report, and the fleet's rate as the reporting node knows it. The rate that the keeper
-  // confirmed last is used. `answered` is called once, at the next round or with an error. The
-  // errors are those of RateLeader::Hear (FailedPrecondition, InvalidArgument, ResourceExhausted).
-  // FailedPrecondition also means that this server does not lead, or does not know the rate yet.
+  // Takes a report, and the fleet's rate as the reporting node knows it. This object uses the rate
+  // that the keeper has confirmed last. `answered` is called once, at the next round or with an
+  // error. The errors are those of RateLeader::Hear (FailedPrecondition, InvalidArgument,
+  // ResourceExhausted). FailedPrecondition also means that this server does not lead, or does not
+  // know the rate yet.
   void Hear(const RateReport& report, const std::optional<FleetTotal>& total, Answered answered)
       FRESHET_EXCLUDES(mutex_);
   // Begins or ends the lead, and holds a round when one is due. Must be called every Tick().

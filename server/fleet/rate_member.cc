@@ -18,8 +18,8 @@ constexpr Duration kPatience = Duration::Seconds(3);
 // The wait before the next report after an error.
 constexpr Duration kAgain = Duration::Millis(500);
 // Credit is remembered for one to two times this long, because some workers ask for pages only now
-// and then. Otherwise the server would lose its rate while they fetch, and miss it when they ask
-// again.
+// and then. Otherwise the server would lose its part of the rate while these workers fetch, and
+// would lack that part when they ask again.
 constexpr Duration kCreditMemory = Duration::Seconds(10);
 
 }  // namespace
@@ -57,8 +57,8 @@ class RateMember::Impl : public std::enable_shared_from_this<RateMember::Impl> {
   }
 
  private:
-  // Returns true, and logs it, if the times of the grant show that the clocks of this server and of
-  // the leader differ too much.
+  // Returns true and logs a line if the times of the grant show that the clocks of this server and
+  // of the leader differ too much.
   [[nodiscard]] bool IsOfAnotherTime(const RateGrant& grant, Instant now) FRESHET_REQUIRES(mutex_);
   void SeeCredit(Instant now, uint64_t credit) FRESHET_REQUIRES(mutex_);
   [[nodiscard]] RateReport MakeReport(Instant now, const HandedOut& handed_out)
@@ -186,7 +186,7 @@ void RateMember::Impl::Obey(Instant now) {
     obeyed_ = rate;
     hooks_.obey(rate);
   }
-  // This comes last, so that the rate of an earlier grant is never used under this grant.
+  // `until_` is set last, so that the rate of an earlier grant is never used under this grant.
   until_ = holder_.until().is_none() ? 0 : holder_.until().micros();
 }
 

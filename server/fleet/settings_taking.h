@@ -21,7 +21,8 @@ struct TakingDone {
   // Called once, when the part is stored or with an error. After an error the rest of the part is
   // not applied.
   std::function<void(const Status&)> stored;
-  // Called once if `stored` was OK: when the part is in force on all shards, or with an error.
+  // Called once, after `stored` was called with OK: when the part is in force on all shards, or
+  // with an error.
   std::function<void(const Status&)> in_force;
 };
 

@@ -22,8 +22,9 @@ constexpr Duration kFindEvery = Duration::Millis(500);
 // Plans are made again only if the rate changes by more than this share, because making a plan
 // takes a pass over all pages.
 constexpr double kPlanAgain = 0.1;
-// A server that gave up the lead takes no part in the election for this part of the silence. By
-// then another server leads. If none does, grants last until this server leads again.
+// A server that gave up the lead takes no part in the election for this share of the silence
+// (SharingOptions). By the end of that time another server leads. If none does, grants last until
+// this server leads again.
 constexpr double kRestsFor = 0.5;
 // A server that had no grant for this many lifetimes of a grant reports that it is cut off.
 constexpr int kCutOffAfter = 2;
@@ -134,7 +135,7 @@ void SharedRate::ReviewLead() {
     const MutexLock lock(mutex_);
     given_up.swap(election_);
   }
-  // This happens without the lock, because it can take a while.
+  // This is done without the lock, because leaving the election can take a while.
   given_up.reset();
   stands_from_ = clock_.Now() + Duration::FromSeconds(options_.silence.seconds() * kRestsFor);
 }

@@ -169,8 +169,8 @@ class SharedSettings::Following : public std::enable_shared_from_this<Following>
     spdlog::info("settings of the fleet are taken over, version {}", version_);
   }
 
-  // `version`: 0 = more parts follow. This can be called after later parts were stored: a later
-  // pause, for example, does not wait until the plan of an earlier policy is in force.
+  // `version`: 0 = more parts follow. OnInForce can be called after later parts were stored: a
+  // later pause, for example, does not wait until the plan of an earlier policy is in force.
   void OnInForce(uint64_t version, const Status& status) FRESHET_EXCLUDES(mutex_) {
     {
       const MutexLock lock(mutex_);
