@@ -11,7 +11,7 @@ namespace freshet {
 namespace {
 
 constexpr Duration kLookEvery = Duration::Millis(500);
-// The wait for calls to end at a stop. They end at once, except calls whose clients do not read,
+// How long Stop waits for calls to end. Calls end at once, except calls whose clients do not read,
 // and these must not delay the stop.
 constexpr Duration kStopPatience = Duration::Millis(300);
 

@@ -65,8 +65,8 @@ const google::protobuf::MethodDescriptor* MethodOf(std::string_view path) {
   return google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(name);
 }
 
-// A message up to this size does not count as taking room from others, because gRPC buffers as many
-// bytes of a stream anyway.
+// A message up to this size does not count as taking room from others, because gRPC buffers that
+// many bytes of a stream anyway.
 constexpr size_t kLittle = 64 << 10;
 // A dropped call whose client does not read is cut off after this time.
 constexpr Duration kListenPatience = Duration::Seconds(2);

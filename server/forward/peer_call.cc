@@ -95,7 +95,7 @@ void PeerCall::Send(const grpc::ByteBuffer& message, DivisionCall::Answered answ
   {
     const MutexLock lock(mutex_);
     CHECK(!closed_, "sent after the end");
-    // Turns are by bytes: the receiver takes about as long for each.
+    // Turns are counted in bytes, because the receiver takes about the same time for each byte.
     waiting_.Push(client,
                   {.message = message, .answered = std::move(answered), .since = calls_.Now()},
                   message.Length() + 1);
@@ -119,7 +119,7 @@ void PeerCall::Attend(Instant too_long, Instant idle, uint64_t serving) {
   bool untaken = false;
   {
     const MutexLock lock(mutex_);
-    // Messages wait without a limit if the server takes messages.
+    // If the server takes messages, there is no limit on how long a message waits.
     const bool reached = attempt_ != nullptr && taken_;
     const auto is_late = [&](const Waiting& waiting) { return waiting.since < too_long; };
     if (!reached && waiting_.Find(is_late) != nullptr) GiveUp(Unanswered(division_), &steps);
@@ -177,7 +177,7 @@ PeerCall::Steps PeerCall::NextSteps(Steps steps) {
   Waiting next = waiting_.Pop();
   writing_bytes_ = next.message.Length();
   steps.write = std::move(next.message);
-  // This comes before the write, because the answer can come before OnWriteDone.
+  // The callback is queued before the write, because the answer can come before OnWriteDone.
   sent_.push_back(std::move(next.answered));
   steps.attempt = attempt_;
   attempt_->AddHold();
@@ -191,7 +191,7 @@ void PeerCall::Perform(Steps steps) {
   if (steps.writes_done) steps.attempt->StartWritesDone();
   if (steps.attempt != nullptr) steps.attempt->RemoveHold();
   if (steps.connect) Connect();
-  // This comes last, because the owner may then drop the call.
+  // OnOver is called last, because the owner may then drop the call.
   if (steps.over) calls_.OnOver(shared_from_this());
 }
 

@@ -63,13 +63,13 @@ class PeerCall final : public std::enable_shared_from_this<PeerCall> {
   [[nodiscard]] uint32_t division() const { return division_; }
   // Returns true if the call must not wait for a division that cannot be reached (ShownByClient).
   [[nodiscard]] bool hurried() const { return client_.hurried; }
-  // As DivisionCall::Send.
+  // See DivisionCall::Send.
   void Send(const grpc::ByteBuffer& message, DivisionCall::Answered answered, uint64_t client)
       FRESHET_EXCLUDES(mutex_);
   // Ends the stream of messages. The call ends once all messages are answered.
   void Close() FRESHET_EXCLUDES(mutex_);
-  // Continues if possible. Answers messages with Unavailable if they wait since before `too_long`
-  // and no server takes messages. Ends the gRPC call if it was idle since before `idle`; the next
+  // Continues if possible. If no server takes messages, answers those that have waited since before
+  // `too_long` with Unavailable. Ends the gRPC call if it was idle since before `idle`; the next
   // message begins a new one. `serving`: the PeerLink::serving of the present server; 0 = none
   // serves. A gRPC call to another server is cancelled.
   void Attend(Instant too_long, Instant idle, uint64_t serving) FRESHET_EXCLUDES(mutex_);
