@@ -67,8 +67,8 @@ bool KeyBook::MayAdd(const KeyFile& file, const std::string& sender, Instant now
   const auto its = senders_.find(sender);
   const size_t held = its == senders_.end() ? 0 : its->second.pending;
   const size_t of_host = count(of_host_, file.host);
-  // A place of a host becomes free each second. Without this limit, a sender that asks all the time
-  // would get all of them.
+  // One of a host's places becomes free each second. Without this limit, a sender that asks all the
+  // time would get all of these places.
   if (of_host >= kMostOfHost / 2 &&
       crowded_.Of(file.host + " " + sender, std::nullopt, now)->TakeIfLeft(1, now) > Duration()) {
     return false;

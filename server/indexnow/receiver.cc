@@ -31,7 +31,8 @@ constexpr std::string_view kTakePath = "/freshet.v1.FleetService/TakePing";
 constexpr Duration kPassOnPatience = Duration::Seconds(3);
 // The maximum size in bytes of a URL's tag and length in a message.
 constexpr size_t kMostBytesBeside = 8;
-// The room that a part of a ping needs for one more URL and the other field.
+// A part of a ping gets another URL only if it has room for this many bytes: the URL, and the
+// fields beside the URLs.
 constexpr size_t kRoom = limits::kMaxUrlBytes + 4 * kMostBytesBeside;
 // A client may repeat a ping after this time if too many keys waited, or if no server could take
 // the ping. A server that did not answer is not asked again for this time.
