@@ -131,7 +131,8 @@ Duration Connections::Patience(Instant now) const {
 }
 
 void Connections::Take(int descriptor, Instant now) {
-  // Otherwise a peek stops at urgent data, and the bytes after it wake the thread again and again.
+  // Without this option, a peek stops at urgent data, and the bytes after the urgent data wake the
+  // thread again and again.
   const int on = 1;
   (void)setsockopt(descriptor, SOL_SOCKET, SO_OOBINLINE, &on, sizeof(on));
   {

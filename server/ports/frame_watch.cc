@@ -32,9 +32,9 @@ bool TakeOne(uint64_t* left) {
 }  // namespace
 
 FrameLimits FrameLimitsFor(int64_t metadata_bytes, int64_t streams_per_connection) {
-  // Up to this size, gRPC refuses only the call that has too much metadata, so that a client
-  // slightly above the limit learns why. gRPC would buffer endless headers for each connection,
-  // without counting them.
+  // Header blocks up to this size are left to gRPC, which refuses only the call that has too much
+  // metadata. So a client slightly above the limit learns why. Longer blocks exceed a limit here,
+  // because gRPC would buffer endless headers for each connection, without counting them.
   constexpr int64_t kLeastBlock = 32 << 10;
   constexpr int64_t kLeastCount = 1000;
   // A stream can send at most 16 KiB before gRPC opens its window again (grpc_port.cc). So only

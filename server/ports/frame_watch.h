@@ -61,8 +61,8 @@ class FrameWatch {
   // client may acknowledge the server's settings, which come first. gRPC would stop enforcing its
   // limits if it accepted an earlier acknowledgement.
   void Sending(std::string_view bytes);
-  // Says that the last `bytes` of these were not sent. They come again with the next call of
-  // Sending.
+  // Says that the last `bytes` bytes given to Sending were not sent. They come again with the next
+  // call of Sending.
   void NotSent(size_t bytes) { unsent_ = bytes; }
   // Says that the kernel has accepted everything that gRPC has written.
   void AllLeft() { calls_in_write_ = answers_in_write_ = 0; }

@@ -100,7 +100,7 @@ void HttpAnswerer::Run() {
     const MutexLock lock(mutex_);
     std::deque<Call> behind = std::move(running_.extract(client).mapped());
     behind_ -= behind.size();
-    // This thread or another one takes them next.
+    // The same thread or another one takes these calls next.
     for (auto next = behind.rbegin(); next != behind.rend(); ++next) {
       calls_.PutBack(client, std::move(*next));
     }

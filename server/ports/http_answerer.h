@@ -66,7 +66,8 @@ class HttpAnswerer {
   mutable Mutex mutex_;
   Condition wake_;
   ClientTurns<Call> calls_ FRESHET_GUARDED_BY(mutex_);
-  // By client of a running call: calls of the client that had their turn meanwhile.
+  // Has an entry for each client with a running call: the other calls of the client that had their
+  // turn meanwhile.
   std::map<std::string, std::deque<Call>> running_ FRESHET_GUARDED_BY(mutex_);
   size_t behind_ FRESHET_GUARDED_BY(mutex_) = 0;  // calls in running_
   bool stopping_ FRESHET_GUARDED_BY(mutex_) = false;

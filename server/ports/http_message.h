@@ -106,8 +106,8 @@ class HttpReader {
  public:
   // Called with the head of each request whose body may be larger than HttpSizes::body_bytes,
   // before the body is read. May raise the limit `bytes` of this body, up to
-  // HttpSizes::most_body_bytes. If it returns an answer, the request is refused with that. Unset =
-  // no limit is raised.
+  // HttpSizes::most_body_bytes. If it returns an answer, the request is refused with that answer.
+  // Unset = no limit is raised.
   using OnHead = std::function<std::optional<HttpResponse>(const HttpRequest& head, size_t* bytes)>;
 
   explicit HttpReader(HttpSizes sizes, OnHead on_head = nullptr);

@@ -204,7 +204,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     seat_ = seat;
     BeginRequest();
     if (tls_ == nullptr) return Read();
-    // The handshake uses up time of the first request.
+    // The handshake counts towards the time of the first request.
     port_.ShakeHands(*this);
   }
   // Until the handshake ends, the handshake thread owns the connection, except for its state.
@@ -347,7 +347,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
       if (error || lingering_bytes_ > kMaxLingeringBytes) return Close();
       return Read();
     }
-    // The answer to a request that took too long is being written.
+    // If the request took too long, its answer is being written now.
     if (state_ != State::kReading) return;
     if (error) return Close();
     reader_.Give({chunk_.data(), size});
@@ -367,8 +367,8 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
         break;
     }
     if (reader_.TakeExpectation()) {
-      // The line fits into the send buffer of an idle connection. A client that misses it sends the
-      // body after a while anyway. With TLS the line could not be written synchronously.
+      // The status line fits into the send buffer of an idle connection. A client that misses it
+      // sends the body after a while anyway. With TLS the line could not be written synchronously.
       error_code ignored;
       if (tls_ == nullptr) {
         socket_.write_some(asio::buffer("HTTP/1.1 100 Continue\r\n\r\n", 25), ignored);
@@ -629,7 +629,8 @@ bool HttpPort::Impl::HasRoom() {
   if (closing_ > options_.max_connections / 4) return false;
   if (counters_.open < options_.max_connections) return true;
   Connection& weakest = Weakest();
-  // Otherwise many networks at once would evict each other's connections before any is answered.
+  // Without this rule, many networks at once would evict each other's connections before any is
+  // answered.
   if (weakest.young() && ranks_.rbegin()->first.first == 1) return false;
   weakest.Evict();
   return true;

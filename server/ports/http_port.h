@@ -23,7 +23,7 @@ struct HttpOptions {
   // = plain text.
   std::function<std::shared_ptr<const TlsMaterial>()> tls;
   // Called for every request of a route, on the event loop. If it returns an answer, the request is
-  // refused with that. Unset = no request is refused.
+  // refused with that answer. Unset = no request is refused.
   std::function<std::optional<HttpResponse>(const HttpRoute&, const HttpRequest&)> guard;
   // Open connections. A client is a network here (server/base/client_network.h). At the cap a new
   // connection replaces a connection of the client that has the most: the one that has been longest
@@ -58,8 +58,8 @@ struct HttpOptions {
   // requests that `guard` admits count.
   size_t max_large_bodies = limits::kMaxLargeHttpBodies;
   Duration large_body_time = Duration::Seconds(1);
-  // Bytes of unsent answers. At the cap, the oldest connection with an unsent answer is closed, of
-  // the client that has the most unsent bytes.
+  // The maximum number of bytes of unsent answers. At the cap, the client with the most unsent
+  // bytes loses its oldest connection with an unsent answer.
   size_t max_unsent_bytes = limits::kMaxUnsentHttpBytes;
 };
 
@@ -86,8 +86,8 @@ class HttpPort {
   HttpPort(const HttpPort&) = delete;
   HttpPort& operator=(const HttpPort&) = delete;
 
-  // Listens at "host:port", where port 0 means any free port, and returns the port. Called once.
-  // Not OK: Unavailable, with the reason, if it cannot listen there.
+  // Listens at "host:port", where port 0 means any free port, and returns the port. Must be called
+  // only once. Not OK: Unavailable, with the reason, if it cannot listen there.
   [[nodiscard]] StatusOr<int> Start(const std::string& address);
   // Accepts no more connections, and gives answers that are being written one second. No route is
   // called after Stop has returned. Idempotent.

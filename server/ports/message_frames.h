@@ -19,7 +19,7 @@ namespace freshet {
 // The messages of all streams. Thread-compatible.
 class MessageFrames {
  public:
-  // A frame with fewer bytes is a scrap, unless a message ends with it. The first kFreeScraps of
+  // A frame with fewer bytes is a scrap, unless a message ends in it. The first kFreeScraps of
   // these frames in a message are not counted as scraps: some clients send the header of a message
   // in a separate frame, and a full window may end a frame anywhere.
   static constexpr uint32_t kScrapBytes = 256;

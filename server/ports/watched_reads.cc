@@ -110,7 +110,7 @@ class Connection {
     const MutexLock lock(mutex_);
     if (watch_) OverLocked();
   }
-  // Shows bytes that are about to be sent. NotSent then says how many of them were not.
+  // Shows bytes that are about to be sent. NotSent then says how many of them were not sent.
   void Sending(std::string_view bytes) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     if (!watch_) return;
@@ -149,8 +149,9 @@ class Connection {
   void TellTurns() FRESHET_REQUIRES(mutex_) {
     if (turns_ == nullptr) return;
     WireCalls now = watch_->calls();
-    // Calls of a server of the fleet delay no other calls. After the end, gRPC does not receive the
-    // last bytes, so they open no calls.
+    // Calls from another server of the fleet are not counted, because they delay no other calls.
+    // After the end of the connection, gRPC does not receive the last bytes, so these open no
+    // calls.
     if (watch_->trusted() || over_) now.opened = told_.opened;
     if (over_) now.open = 0;
     if (now == told_) return;

@@ -33,8 +33,9 @@ class WireShares {
 
   // Sets the limit for all networks together.
   void SetMost(const WireHeld& most) FRESHET_EXCLUDES(mutex_);
-  // Changes what a connection of the network holds. Empty = done. Otherwise the change would exceed
-  // the share: changes nothing, and returns the kind of excess in words. A decrease never fails.
+  // Changes what a connection of the network holds, and returns an empty text. If the change would
+  // exceed the share, changes nothing and returns the kind of excess in words. A decrease never
+  // fails.
   [[nodiscard]] std::string_view Change(const IpAddress& network, const WireHeld& before,
                                         const WireHeld& now) FRESHET_EXCLUDES(mutex_);
 

@@ -60,7 +60,7 @@ void WireTurns::Heard(const IpAddress& network, uint64_t age) {
   const auto it = networks_.try_emplace(network.pieces).first;
   Calls calls = it->second.calls;
   ++calls.heard;
-  // The call may have been read in the previous age. It is then subtracted there.
+  // The call may have been read in the age before it was made. If so, it is subtracted there.
   uint64_t& its = calls.unheard[age % 2];
   uint64_t& others = calls.unheard[(age + 1) % 2];
   if (its > 0) {
@@ -115,7 +115,7 @@ void WireTurns::Look() {
 }
 
 void WireTurns::ForgetUnmade() {
-  // The server has heard of all calls that gRPC made from its reads in the previous age.
+  // The server has heard all calls that gRPC made from its reads in the previous age.
   ++age_;
   looks_ = 0;
   for (auto it = networks_.begin(); it != networks_.end();) {
