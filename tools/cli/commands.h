@@ -43,7 +43,7 @@ void AddRestoreCommand(CLI::App& app, Action& action);    // restore, which call
 // completion, which calls no service either. The scripts complete the commands of `app`.
 void AddCompletionCommand(CLI::App& app, Action& action);
 
-// True if an argument is the URL that starts a new item.
+// Returns true if an argument is the URL that starts a new item.
 [[nodiscard]] inline bool LooksLikeUrl(std::string_view argument) {
   return argument.find("://") != std::string_view::npos;
 }

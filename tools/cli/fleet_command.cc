@@ -117,9 +117,9 @@ ExitCode ShowFleet(Session& session) {
 }
 
 // A stopping server continues to serve until its standbys have the pages. This takes at most the
-// largest cluster.handover.
+// largest allowed value of cluster.handover.
 constexpr std::chrono::minutes kServesOn{10};
-// The maximum time that a standby then takes to begin serving.
+// The maximum time that a standby needs after that to begin serving.
 constexpr std::chrono::seconds kHandOver{60};
 constexpr std::chrono::milliseconds kLookEvery{500};
 
@@ -163,7 +163,7 @@ std::vector<std::string> NodesOf(const v1::GetFleetResponse& fleet) {
   return nodes;
 }
 
-// Names the divisions for which a node is the standby.
+// Prints the divisions for which a node is the standby.
 ExitCode ShowStandby(Session& session, const std::string& node) {
   v1::GetFleetResponse fleet;
   const ExitCode code = Fetch(session, &Admin::GetFleet, v1::GetFleetRequest(), &fleet);

@@ -60,9 +60,9 @@ bool IsUtf8(std::string_view text) {
 struct ByteSource::Inflater {
   static constexpr uLong kMagicBytes = 2;  // first bytes of a member
   z_stream stream{};
-  bool ended = false;    // the last member of the file is complete
-  bool further = false;  // at least one member has begun
-  bool over = false;     // the rest is not a member and is skipped, as in gzip
+  bool ended = false;    // the present member is complete
+  bool further = false;  // the first member is complete; the rest may be further members
+  bool over = false;     // the rest is not a member, and is skipped as by gzip
   bool full = false;     // the last output filled the buffer; more output can follow without input
   std::vector<char> piece = std::vector<char>(kBufferBytes);
 

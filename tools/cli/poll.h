@@ -14,8 +14,8 @@ namespace freshet::cli {
 using SignalUploader = Uploader<v1::SignalChangesRequest, v1::SignalChangesResponse>;
 
 // Collects the signals of one poll. If they fit into one message, the server counts the pages of
-// each host itself. Otherwise each message gives the size of the poll, as far as it is known then.
-// Thread-compatible.
+// each host itself. Otherwise each message gives the size of the poll, as far as it is known when
+// the message is sent. Thread-compatible.
 class Poll {
  public:
   // `id` distinguishes the poll from others of the upload. The poll has at least `least` signals.
@@ -32,7 +32,8 @@ class Poll {
     return true;
   }
 
-  // Sends the collected signals. If fewer than `least` have been sent after that, more must follow.
+  // Sends the collected signals. If fewer than `least` signals have been sent by then, more must
+  // follow.
   bool Flush() { return batch_.rows.empty() || Send(std::max(size_, least_) > batch_.rows.size()); }
 
  private:

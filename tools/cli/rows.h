@@ -63,7 +63,8 @@ std::unique_ptr<RowSource> ReadRows(std::unique_ptr<ByteSource> bytes, const Row
 
 // Reads rows from a command's arguments. Each argument that names an item (`names_item`) starts a
 // row; the arguments after it fill the other positional columns of the row. `-` or a file name
-// stands for the rows of standard input or of that file. Without arguments reads standard input.
+// stands for the rows of standard input or of that file. Without arguments, the function reads
+// standard input.
 std::unique_ptr<RowSource> RowsOfArguments(std::vector<std::string> arguments,
                                            const RowFormat& format,
                                            bool (*names_item)(std::string_view), int input);

@@ -36,7 +36,7 @@ struct SitemapOptions {
   std::string state;
   std::string user_agent = "freshet/" FRESHET_VERSION;
   std::string ca_file;
-  // In the form that ParseDuration reads.
+  // Both are durations in the form that ParseDuration reads.
   std::string fetch_timeout;
   std::string site_timeout;
   std::string every;

@@ -23,8 +23,9 @@ class Tally {
   Tally(const Session& session, Progress& progress, std::string noun)
       : session_(session), progress_(progress), noun_(std::move(noun)) {}
 
-  // From now on, `refused` is called for each refused item, on the thread that books. Nothing is
-  // printed about other items, because the caller prints its own summary.
+  // From now on, `refused` is called for each refused item, on the thread that books
+  // acknowledgements. Nothing is printed about other items, because the caller prints its own
+  // summary.
   using Refusal =
       std::function<void(uint64_t row, const std::string& name, const v1::ItemError& error)>;
   void Tell(Refusal refused) { tell_ = std::move(refused); }

@@ -102,7 +102,7 @@ std::string WrongChoiceOf(const CLI::Option& option, const AllowedValues& allowe
   return {};
 }
 
-// Returns what is wrong with an option's value; empty = its kind shows no error.
+// Returns what is wrong with an option's value, judged by the kind of the option; empty = nothing.
 std::string WrongValueOf(const CLI::Option& option) {
   const AllowedValues allowed = AllowedValuesOf(option);
   std::string wrong;

@@ -46,7 +46,7 @@ class SiteText {
   SiteText(const TextSource& bytes, const std::string& charset)
       : bytes_(bytes), decoder_(charset) {}
 
-  // Has the form of a TextSource.
+  // Next has the form of a TextSource.
   absl::StatusOr<bool> Next(std::string* out) {
     if (!peeked_.empty()) {
       out->append(std::exchange(peeked_, {}));

@@ -7,8 +7,8 @@
 namespace freshet::sitemap {
 namespace {
 
-// The size of a piece is adapted so that the server takes between kShortPieceTime and the time
-// below to answer a piece.
+// The size of a piece is adapted so that the server takes between kShortPieceTime and kPieceTime to
+// answer a piece.
 constexpr Duration kShortPieceTime = Duration::Millis(50);
 constexpr Duration kPieceTime = Duration::Millis(200);
 

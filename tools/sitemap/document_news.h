@@ -24,8 +24,8 @@ namespace freshet::sitemap {
 // The earliest date that the server accepts (ChangeSignal.change_time).
 inline constexpr Instant kEarliestDate = Instant::FromUnixSeconds(631'152'000);  // 1990
 inline constexpr Duration kMaxDateAhead = Duration::Seconds(300);
-// News is counted by the size of its URLs: a new page or signal counts as one for each started
-// block of this many bytes.
+// News is counted by the size of its URLs: a new page or signal counts once for each started block
+// of this many bytes.
 inline constexpr size_t kUrlBytesPerPage = 256;
 // The maximum number of entries that a site looks up in one turn.
 inline constexpr size_t kMaxPiece = 1000;

@@ -36,7 +36,7 @@ struct DocumentReport {
   uint64_t undated = 0;     // entries without a date
   uint64_t unreadable = 0;  // entries with an unreadable date, or one before 1990
   uint64_t future = 0;      // entries with a date in the future
-  // Counts of omitted entries:
+  // The number of omitted entries, by reason:
   uint64_t other_hosts = 0;           // URL at another host
   uint64_t bad_urls = 0;              // unusable URL
   uint64_t without_url = 0;           // no URL
@@ -46,8 +46,8 @@ struct DocumentReport {
   // The number of faults in an XML document that was read although it is not well-formed.
   uint64_t mended = 0;
   std::vector<std::string> refusals;  // the first refused entries, with reasons
-  // The poll has reached its limit for printing, so the complaints or the whole document are only
-  // counted.
+  // The poll has reached a limit for printing. `untold`: the complaints are only counted.
+  // `unlisted`: the whole document is only counted.
   bool untold = false;
   bool unlisted = false;
 

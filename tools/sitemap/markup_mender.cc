@@ -28,7 +28,8 @@ bool BeginsName(char c) {
          static_cast<unsigned char>(c) >= 0x80;
 }
 
-// Returns where the text from `begin` on has the first character that TakeText handles, or its end.
+// Returns the position of the first character from `begin` on that TakeText handles; the end of the
+// text if there is none.
 size_t EndOfPlain(std::string_view text, size_t begin) {
   static constexpr auto kSpecial = [] {
     std::array<bool, 256> special{};

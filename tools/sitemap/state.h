@@ -18,8 +18,9 @@ struct sqlite3;
 namespace freshet::sitemap {
 
 // The maximum number of documents that are remembered for one site, because a site can name any
-// number, and new ones each time. It is more than one poll fetches: the next poll must know the
-// documents that the last one did not reach, because it begins with those.
+// number, and new ones each time. The limit is higher than the number of documents that one poll
+// fetches. A poll begins with the documents that the previous poll did not reach, so these must be
+// remembered.
 inline constexpr size_t kMostDocuments = 100'000;
 
 // A document, and the site (SiteOfHost) that named it. Each site has separate rows, so that no site

@@ -19,8 +19,8 @@ constexpr size_t kMaxNameBytes = 40;
 constexpr size_t kUnits = 4096;
 constexpr UChar32 kReplacement = 0xFFFD;
 
-// The encodings that names commonly mean in practice. They have more characters than the encodings
-// that are formally meant (WHATWG Encoding).
+// The encodings that sites mean in practice by common names. They have more characters than the
+// encodings for which the names formally stand (WHATWG Encoding).
 constexpr std::array<std::pair<std::string_view, const char*>, 22> kMeant = {
     {{"iso-8859-1", "windows-1252"},
      {"iso8859-1", "windows-1252"},
@@ -231,7 +231,7 @@ struct TextDecoder::Impl {
     }
   }
 
-  // Buffers text that could be an XML declaration until that is decided.
+  // Buffers text that could be an XML declaration until it is clear whether the text is one.
   void Open(std::string_view text, std::string* out) {
     constexpr std::string_view kDeclaration = "<?xml";
     opening.append(text);

@@ -81,7 +81,7 @@ class Crawls {
     if (page_.has_last_crawl_time()) {
       if (results_.empty()) Add(page_.last_crawl_time(), true);
       v1::CrawlResult& last = results_.back();
-      // The times of observations are rounded, so this uses the exact time.
+      // The times of observations are rounded, so the exact time is used here.
       *last.mutable_fetch_time() = page_.last_crawl_time();
       last.set_etag(page_.etag());
       last.set_content_digest(page_.content_digest());
@@ -214,8 +214,8 @@ class FreshetJson : public LineRecords {
            page.last_outcome() == v1::CRAWL_OUTCOME_UNSPECIFIED;
   }
 
-  // Reads the record. Only odd numbers, and names and values that are unknown, perhaps because they
-  // come from a later release, are left out.
+  // Reads the record. Leaves out only odd numbers, and unknown names and values, which can come
+  // from a later release.
   absl::Status Read(std::string_view line, std::vector<std::string>* left_out) {
     const std::string fault = WhyUnread(line, false);
     if (fault.empty()) return absl::OkStatus();

@@ -38,8 +38,10 @@ class RecordReader {
 [[nodiscard]] absl::StatusOr<std::unique_ptr<RecordReader>> OpenRecords(
     std::unique_ptr<ByteSource> bytes, ImportFormat format, const ImportOptions& options);
 
-// The readers of single formats. `options` outlives them.
-//   JSON lines of `freshet export`, and combined rows of `freshet upsert` and `freshet report`.
+// The functions below make readers of single formats. `options` outlives the readers.
+//
+// ReadFreshetJson reads JSON lines of `freshet export`. ReadFreshetRows reads combined rows of
+// `freshet upsert` and `freshet report`.
 [[nodiscard]] std::unique_ptr<RecordReader> ReadFreshetJson(std::unique_ptr<ByteSource> bytes,
                                                             const ImportOptions& options);
 [[nodiscard]] std::unique_ptr<RecordReader> ReadFreshetRows(std::unique_ptr<ByteSource> bytes,
@@ -47,15 +49,17 @@ class RecordReader {
 // JSON lines of the crawl-frontier API's URLItem, as its command line exports them.
 [[nodiscard]] std::unique_ptr<RecordReader> ReadFrontierJson(std::unique_ptr<ByteSource> bytes,
                                                              const ImportOptions& options);
-//   `nutch readdb DB -dump DIR`, plain, and with -format csv or json.
+// These three read the output of `nutch readdb DB -dump DIR`: plain, with -format csv, and with
+// -format json.
 [[nodiscard]] std::unique_ptr<RecordReader> ReadNutchText(std::unique_ptr<ByteSource> bytes,
                                                           const ImportOptions& options);
 [[nodiscard]] std::unique_ptr<RecordReader> ReadNutchCsv(std::unique_ptr<ByteSource> bytes,
                                                          const ImportOptions& options);
 [[nodiscard]] std::unique_ptr<RecordReader> ReadNutchJson(std::unique_ptr<ByteSource> bytes,
                                                           const ImportOptions& options);
-// Documents of StormCrawler's status index, one a line, or hits of a search, one answer a line;
-//   and its SQL table as CSV or TSV with a header.
+// ReadStormJson reads documents of StormCrawler's status index, one per line, or answers to
+// searches, one per line with all hits. ReadStormTable reads StormCrawler's SQL table as CSV or TSV
+// with a header.
 [[nodiscard]] std::unique_ptr<RecordReader> ReadStormJson(std::unique_ptr<ByteSource> bytes,
                                                           const ImportOptions& options);
 [[nodiscard]] std::unique_ptr<RecordReader> ReadStormTable(std::unique_ptr<ByteSource> bytes,

@@ -13,15 +13,15 @@
 
 namespace freshet::cli {
 
-// The position of an import: the last page such that the server has acknowledged it and all earlier
-// ones. Value type, thread-compatible.
+// The position of an import: the last page up to which the server has acknowledged all pages. Value
+// type, thread-compatible.
 struct ImportState {
   uint64_t input = 0;  // number of the input, from 0
   std::string name;    // name of the input
   uint64_t row = 0;    // 0 = nothing is acknowledged yet
   std::string url;
   bool complete = false;  // no rows follow
-  // The options of the import; unset = a release wrote the file that did not store them.
+  // The options of the import; unset = the file comes from a release that did not store them.
   std::optional<std::string> options;
   ImportCounts counts;
 };
