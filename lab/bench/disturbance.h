@@ -15,9 +15,9 @@ namespace freshet {
 
 inline constexpr const char* kNothingBeside = "nothing";
 inline constexpr const char* kCertificates = "certificates";
-// Returns the names. nothing; rate-changes: to 1.5 times the rate and back; signals: 10,000 a
-// second; reads: a flood of GetPage; epochs, checkpoints or compactions of the whole store, one
-// after the other; certificates: replaced and reloaded ten times a second.
+// Returns the names of the disturbances: nothing; rate-changes (to 1.5 times the rate and back);
+// signals (10,000 a second); reads (a flood of GetPage); epochs, checkpoints and compactions (of
+// the whole store, one after the other); certificates (replaced and reloaded ten times a second).
 [[nodiscard]] const std::vector<std::string>& Besides();
 
 // A disturbance that runs until End. Owner thread only.

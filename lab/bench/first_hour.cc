@@ -48,7 +48,7 @@ struct FirstHourFlags {
 // The parts of a cycle that are measured separately.
 enum Part : uint8_t { kLoading, kPicking, kLeasing, kLeased, kReporting, kReported, kParts };
 
-// Adds to a part the time since the last call.
+// Adds the time since the last call to a part.
 class Laps {
  public:
   void Begin() { last_ = ThreadCpuSeconds(); }

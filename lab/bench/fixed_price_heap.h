@@ -21,8 +21,8 @@ class FixedPriceHeap {
   void Add(const IndexEntry& entry);
   // Orders the added pages. Must be called once, before the first pick.
   void Build();
-  // Returns the page whose value has reached the price first, or will. The page counts as crawled
-  // at `at`. Precondition: at least one page. Cost: one replacement of the top, O(log n).
+  // Returns the page whose value reached, or will reach, the price first. The page counts as
+  // crawled at `at`. Precondition: at least one page. Cost: one replacement of the top, O(log n).
   [[nodiscard]] PageId Pick(Instant at);
   // Adds `jump` to the exponent of the page, for a signal. Cost: O(log n).
   void Signal(PageId page, double jump);

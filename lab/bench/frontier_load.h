@@ -1,5 +1,5 @@
-// Clients of the crawl-frontier API for load tests. Each has as many requests in flight as real
-// clients have.
+// Clients of the crawl-frontier API for load tests. Each client keeps the same number of requests
+// in flight as a real client.
 #ifndef FRESHET_LAB_BENCH_FRONTIER_LOAD_H_
 #define FRESHET_LAB_BENCH_FRONTIER_LOAD_H_
 

@@ -56,7 +56,7 @@ class Window {
   size_t open_ FRESHET_GUARDED_BY(mutex_) = 0;
 };
 
-// Leased pages that were not crawled yet. Thread-safe.
+// Leased pages whose crawls were not reported yet. Thread-safe.
 class Assigned {
  public:
   struct Pages {
@@ -109,7 +109,8 @@ class InProcessRow {
   }
 
  private:
-  // Runs until `seconds` have passed or all pages were sent, and everything was answered.
+  // Sends items, or crawls pages, until `seconds` have passed or all pages were sent. Returns when
+  // all requests have been answered.
   void Drive(double seconds) {
     const auto end = Steady::now() + std::chrono::duration<double>(seconds);
     if (row_.mode == "crawl") {
@@ -160,7 +161,7 @@ class InProcessRow {
     return events;
   }
 
-  // Keeps about as many pages leased as there is credit, with a few requests, like the dispatcher.
+  // Keeps about `credit` pages leased, with a few requests in flight, like the dispatcher.
   template <typename End>
   void Crawl(const End& end) {
     const uint64_t last = tally_.results + MostItems(flags_, mode_);

@@ -182,7 +182,7 @@ class Contender {
   // Returns the picked page; PageId(~0) = none.
   virtual PageId Pick(Instant at) = 0;
   virtual void Signal(PageId page, double jump, Instant at) = 0;
-  // `entry` has no exponent; the page keeps its own.
+  // `entry` has no exponent, because the page keeps its exponent.
   virtual void Edge(PageId page, IndexEntry entry, Instant at) = 0;
   [[nodiscard]] virtual uint64_t evaluations() const { return 0; }
 };

@@ -65,8 +65,8 @@ class Arrivals {
   std::map<int, int> of_worker_ FRESHET_GUARDED_BY(mutex_);
 };
 
-// A thread that does nothing but wait for ticks. The machine causes the share of ticks that it
-// misses. Owner thread only.
+// A thread that does nothing but wait for ticks. Ticks that even this thread misses are the
+// machine's fault. Owner thread only.
 class BareTicker {
  public:
   explicit BareTicker(double rate) : thread_([this, rate] { Run(rate); }) {}

@@ -111,7 +111,8 @@ bool AllQuiet(const Clients& clients) {
                      [](const auto& client) { return client->quiet(); });
 }
 
-// Waits for at most half a minute until no request is in flight, and checks again a moment later.
+// Waits until no request has been in flight at three checks in a row. Returns false if this takes
+// more than half a minute.
 bool AwaitQuiet(const Clients& clients) {
   int quiet = 0;
   for (int i = 0; i < 600 && quiet < 3; ++i) {
@@ -157,8 +158,9 @@ StatusOr<double> MeasureRow(const ServeFlags& flags, const ServeMode& mode, cons
   const Status ran = RunFor(flags, mode, row, clients, tally);
   const ServeSample after = TakeSample(served, tally, mode);
   const nlohmann::ordered_json line = LineOf(flags, mode, row, before, after, tally);
-  // Clients still report leased pages. Calls that wait get pages as long as there are any. The
-  // server keeps the rest of the workers' credit.
+  // The reporter does not finish yet, because it must still report leased pages. In mode next,
+  // waiting calls still get pages at the crawl rate. Workers on streams leave unused credit at the
+  // server, so the rate is then set to 0.
   for (const auto& client : clients.all) {
     if (client.get() != clients.reporter) client->Finish();
   }

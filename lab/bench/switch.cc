@@ -1,5 +1,5 @@
 // freshet-bench switch: measures how long a change of policy stops assignments. One client requests
-// page after page; The result is the longest time between two answers.
+// page after page. The result is the longest time between two answers.
 #include <algorithm>
 #include <atomic>
 #include <chrono>

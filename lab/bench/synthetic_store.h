@@ -18,8 +18,8 @@ struct SyntheticOptions {
   uint64_t pages_per_host = 100;
   uint64_t seed = 1;
   Instant now;  // no page was crawled later
-  // The number of rows in the write-ahead log that the next opening must replay. They are states
-  // that were written twice.
+  // The number of rows in the write-ahead log that the next opening must replay. These rows repeat
+  // states of pages that are also in the tables.
   uint64_t log_rows = 0;
   // If set, pages have crawls at growing intervals, of which 0 to 24 are kept, and one page in
   // three has signals of two sources. Otherwise pages have 8 crawls at equal intervals, and no

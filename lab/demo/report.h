@@ -66,8 +66,8 @@ struct CrawlPace {
 [[nodiscard]] std::string AnnotationJson(const Setting& setting, const Sample& earlier,
                                          const Sample& now);
 
-// Returns counts and averages over all samples, both weighted by time, and for four equal periods.
-// There must be at least two samples.
+// Returns the summary at the end of a replay: counts over all samples, and time-weighted averages
+// over all samples and over each of four equal periods. There must be at least two samples.
 [[nodiscard]] std::string Summary(const Setting& setting, const std::vector<Sample>& samples);
 
 // Formats 1234567 as "1,234,567".

@@ -1,5 +1,6 @@
-// Plans for pages with unknown change rates: explore and commit, epsilon greedy, and the epochs of
-// LambdaLearn. Deterministic, without clock and randomness: a driver reports the results of crawls.
+// Makes plans for pages with unknown change rates: explore and commit, epsilon greedy, and the
+// epochs of LambdaLearn. The learners are deterministic, and use neither a clock nor random
+// numbers. A driver executes their plans and reports the results of crawls.
 #ifndef FRESHET_LAB_METHODS_LEARNERS_H_
 #define FRESHET_LAB_METHODS_LEARNERS_H_
 
@@ -19,17 +20,20 @@ namespace freshet {
 
 enum class LearnerKind : uint8_t {
   // "explore_commit" (ETC, "Learning to Crawl"): the first epoch crawls every page at equal
-  // intervals; from then on blc on moment estimates.
+  // intervals. All later epochs follow one blc plan, based on moment estimates from the first
+  // epoch.
   kExploreCommit,
-  // "eps_greedy" (ibid.): each epoch (1 - epsilon) blc on moment estimates + epsilon uniform; the
-  // first epoch, without estimates, uniform. The epsilon keeps every page observed.
+  // "eps_greedy" (ibid.): each epoch follows a mixed plan: a share 1 - epsilon of blc on moment
+  // estimates, and a share epsilon of the uniform plan. The first epoch has no estimates, so its
+  // plan is uniform. The uniform share keeps every page observed.
   kEpsGreedy,
-  // "lambda_learn" (LLC, LambdaLearn): each epoch lambda_crawl on smoothed estimates: cho_gm for
-  // polled pages, (U + 0.5)/(T + 0.5) for those with complete signals.
+  // "lambda_learn" (LLC, LambdaLearn): each epoch follows a lambda_crawl plan, based on smoothed
+  // estimates: cho_gm for polled pages, (U + 0.5)/(T + 0.5) for pages with complete signals.
   kLambdaLearn,
-  kLambdaLearnApprox,  // "lambda_learn_approx" (LLCA): the same with lambda_crawl_approx
-  // "binary_learn" (BLLC): the same with blc_eps, and every page polled. The floor keeps every page
-  // observed: blc would never again see a page that it starves after a wrong estimate.
+  kLambdaLearnApprox,  // "lambda_learn_approx" (LLCA): like lambda_learn, with lambda_crawl_approx
+  // "binary_learn" (BLLC): like lambda_learn, but the plan is blc_eps, and every page is polled.
+  // The floor of the rates keeps every page observed. Without a floor, a page that blc starves
+  // after a wrong estimate would never be observed again.
   kBinaryLearn,
 };
 
@@ -44,14 +48,14 @@ struct LearnerOptions {
   double crawl_rate = 0;               // crawls per unit of time
   double epsilon = 0.1;                // kEpsGreedy: share of uniform crawls, 0..1
   double floor = 0.2;                  // kBinaryLearn: smallest rate as a share of R/m, 0..1
-  RateBounds bounds{1e-9, 25};         // bounds for moment estimates
-  double smoothing = kChoGmSmoothing;  // cho_gm's imaginary interval, > 0; also the prior
+  RateBounds bounds{1e-9, 25};         // bounds of moment estimates
+  double smoothing = kChoGmSmoothing;  // length of cho_gm's imaginary intervals, > 0
   ParallelFor parallel = SerialFor;
 };
 
-// One run of a learner on a set of pages that can grow. The driver crawls by plan() for an epoch of
-// any length, reports its observations, and calls EndEpoch. All observations are kept for the
-// estimators, with 17 bytes a crawl. Thread-compatible.
+// One run of a learner on a set of pages that can grow. The driver crawls according to plan() for
+// an epoch of any length, reports its observations, and calls EndEpoch. All observations are kept
+// for the estimators, at 17 bytes per crawl. Thread-compatible.
 class Learner {
  public:
   // Creates a learner. InvalidArgument unless the pages and the crawl rate are valid for a plan,
@@ -64,9 +68,10 @@ class Learner {
   [[nodiscard]] const RatePlan& plan() const { return plan_; }
   [[nodiscard]] CrawlTimes crawl_times() const;
 
-  // Adds a page, with the next number. Without estimates the page joins a uniform plan at once, at
-  // the cost of a plan. Otherwise its rate is 0 until EndEpoch, and for ever if explore_commit has
-  // committed. InvalidArgument: the importance is not valid for a plan; nothing was changed.
+  // Adds a page, with the next number. While there are no estimates, the page joins a uniform plan
+  // at once, which takes as long as making a plan. Later, the page's rate is 0 until EndEpoch, or
+  // for ever with explore_commit. InvalidArgument: the importance is not valid for a plan; nothing
+  // was changed.
   [[nodiscard]] Status AddPage(double importance, bool complete);
 
   // Records a crawl of a polled page, `elapsed` after the previous one. InvalidArgument: the page
@@ -76,9 +81,9 @@ class Learner {
   // ObserveCrawl; also InvalidArgument for a page without complete signals.
   [[nodiscard]] Status ObserveSignals(size_t page, double elapsed, double signals);
 
-  // Estimates the rate of every page that was observed in the epoch again, from all its
-  // observations, and makes the plan of the next epoch. explore_commit does so once and then keeps
-  // its plan.
+  // Ends the epoch. For each page that was observed in the epoch, makes a new estimate from all
+  // observations of the page. Then makes the plan of the next epoch. explore_commit does this only
+  // in the first epoch, and then keeps its plan.
   void EndEpoch();
 
   // Returns the number of ended epochs.
@@ -97,7 +102,7 @@ class Learner {
   std::vector<uint8_t> complete_;
   LearnerOptions options_;
   std::vector<Observations> observations_;
-  std::vector<size_t> estimated_from_;  // number of observations in each change rate
+  std::vector<size_t> estimated_from_;  // by page: number of observations behind the estimate
   std::vector<double> change_rates_;
   RatePlan plan_;
   int epochs_ = 0;

@@ -21,7 +21,7 @@ struct PaperOptions {
   uint64_t seed = 1;       // seed of instances and events
   std::vector<int> pages;  // numbers of pages; empty = the experiment's own
   double horizon = 0;      // units of time to play; 0 = the experiment's own
-  unsigned threads = 0;    // 0 = as many as cores
+  unsigned threads = 0;    // 0 = one per core
 };
 
 // A point of a series: all repeats at one x. Value type, thread-compatible.

@@ -30,7 +30,7 @@ struct PaperPlan {
   std::vector<PaperPart> parts;
 };
 
-// An experiment. `plan` gets options in range. Value type, thread-compatible.
+// An experiment. `plan` is called only with valid options. Value type, thread-compatible.
 struct PaperExperiment {
   PaperSummary summary;
   bool random = true;      // has repeats and a seed

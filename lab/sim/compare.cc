@@ -68,7 +68,7 @@ class Source {
   std::shared_ptr<const Loaded> loaded_ FRESHET_GUARDED_BY(mutex_);
 };
 
-// One replay. Worlds have given crawl rates.
+// One replay. A world has its own crawl rate.
 struct Job {
   Source* source = nullptr;
   size_t row = 0;

@@ -27,7 +27,7 @@ struct CompareOptions {
   uint64_t seeds = 1;
   double epoch_days = 10;
   double warm_up_crawls_per_page = 20;
-  unsigned jobs = 0;               // threads; 0 = as many as cores
+  unsigned jobs = 0;               // threads; 0 = one per core
   std::string out;                 // file of results, read first and appended to; empty = none
   std::vector<std::string> again;  // policies whose results in `out` are ignored
 };
@@ -37,7 +37,7 @@ struct ComparedPolicy {
   std::string policy;
   MeanAndError weighted_staleness;
   MeanAndError staleness;
-  // Staleness after the warm-up; NaN for histories, or if the replay ends before.
+  // Staleness after the warm-up; NaN for histories, or if the replay ends before the warm-up.
   MeanAndError settled_weighted_staleness;
   double crawls = 0;
   double seconds = 0;
@@ -59,7 +59,8 @@ struct ComparedRow {
   // nullptr = none was played. If several rules have the same staleness, returns the first.
   [[nodiscard]] const ComparedPolicy* BestRule(const std::string& subject) const;
   // Return the subject's weighted staleness divided by that of the best rule, or of hindsight.
-  // Worlds use the settled staleness, histories the whole. NaN if a number is missing.
+  // Staleness is the settled one for worlds, and that of the whole replay for histories. NaN if a
+  // number is missing.
   [[nodiscard]] double AgainstBest(const std::string& subject) const;
   [[nodiscard]] double AgainstHindsight(const std::string& subject) const;
 };

@@ -17,7 +17,7 @@
 namespace freshet {
 namespace {
 
-// Not the name of a plan, but of the exploration before one.
+// The name of the exploration before a plan. It is not the name of a plan.
 constexpr const char* kExploreCommit = "explore_commit";
 
 struct PlanFlags {

@@ -15,20 +15,22 @@
 namespace freshet {
 
 // Knows each change and each death when it happens, and TruthOf the pages, but nothing of the
-// future. Crawls only stale pages, the one of largest
+// future. Crawls only stale pages, and always the one with the largest
 //
-//   mu - lambda Delta,
+//   mu - lambda Delta.
 //
-// the loss of a page while it waits (mu) less the cost of keeping it fresh for good: a crawl for
-// each of its Delta changes per unit of time at lambda, the worth of a crawl elsewhere. The
-// difference is above 0 if a crawl gains more than it costs, mu/Delta > lambda. lambda is the
-// smallest price at which the existing pages with mu/Delta > lambda change no more often than
-// crawls come, 0 if crawls are enough for all; lambda is set again every ten days. Without a
-// shortage this is the c-mu rule (Cox and Smith, "Queues", 1961); with one it serves pages whose
-// crawls gain most, mu/Delta.
+// mu is the loss per unit of time while the page waits. lambda Delta is the cost of keeping the
+// page fresh from then on: a crawl for each of its Delta changes per unit of time, at lambda, the
+// worth of a crawl elsewhere. The difference is above 0 if a crawl gains more than it costs,
+// mu/Delta > lambda. lambda is the smallest price at which the existing pages with mu/Delta >
+// lambda change no more often than crawls come. It is 0 if there are enough crawls for all pages,
+// and it is computed again every ten days. Without a shortage of crawls this is the c-mu rule (Cox
+// and Smith, "Queues", 1961). With a shortage, the rule serves the pages whose crawls gain most,
+// mu/Delta.
 //
-// A mark, not a bound: the rule is optimal if waits are short against 1/Delta, and changes may come
-// in clusters that the rates do not show. FreshnessBound is the bound. Owner thread only.
+// The policy is a yardstick, not a bound: the rule is optimal if waits are short against 1/Delta,
+// but changes can come in clusters that the rates do not show. FreshnessBound is the bound.
+// Owner thread only.
 class ClairvoyantReplay : public ReplayPolicy {
  public:
   // `world` outlives the policy.

@@ -15,12 +15,13 @@
 
 namespace freshet {
 
-// Crawls the page of highest greedy_ncis value at the rates in force (a signal counts by those of
-// its change), like the default policy with nothing left to learn. The policy knows the true share
-// of each burst, and drops pages when they die. But it knows neither changes nor future rates, and
-// assumes Poisson changes and prompt signals. So it is a mark, not a bound: other policies can beat
-// it if rates jump, edits cluster or signals come late. In a history, with mean rates over all of
-// it, they can beat it by more. Owner thread only.
+// Crawls the page of highest greedy_ncis value at the rates in force, like the default policy with
+// nothing left to learn. A signal counts by the rates at the time of its change. The policy knows
+// the true share of each burst, and drops pages when they die. But it knows neither changes nor
+// future rates, and assumes Poisson changes and prompt signals. So it is a yardstick, not a bound:
+// other policies can beat it if rates jump, edits cluster or signals come late. In a history, the
+// policy uses mean rates over the whole history, so other policies can beat it by more.
+// Owner thread only.
 class HindsightReplay : public ReplayPolicy {
  public:
   // `world` outlives the policy, which uses TruthOf `world` with the replay's `signal_recall`.

@@ -15,10 +15,11 @@ struct ReplayTruth {
   std::vector<TrueBurst> bursts;
 };
 
-// Returns the world's own truth. A history has none, so its whole course counts. A page's rates are
-// its events over the time from its first_seen to the end of the history, with `signal_recall`. A
-// poll that names kHindsightBurst pages of a host or more is a burst with a known share of changes.
-// Minor touches of bursts are not false signals of the page.
+// Returns the world's own truth. A history has no truth of its own, so the truth is computed from
+// its whole course. The rates of a page are its events over the time from its first_seen to the end
+// of the history, with `signal_recall`. A poll that names kHindsightBurst pages of a host or more
+// is a burst with a known share of changes. Minor touches of bursts are not false signals of the
+// page.
 [[nodiscard]] ReplayTruth TruthOf(const World& world, double signal_recall);
 
 // A smaller poll has no meaningful share, because the share for a single page would reveal whether

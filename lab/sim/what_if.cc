@@ -42,7 +42,7 @@ double DrawGamma(double shape, Random& random) {
 double DrawChangeRate(const WhatIfPage& page, Random& random) {
   const double mean = page.rates.change_rate;
   if (!(page.high > page.low) || (mean == 0 && std::isinf(page.high))) return mean;
-  // Any interval must give numbers that plans accept.
+  // The smallest rate that is drawn. With it, plans accept the rates for any interval.
   constexpr double kLeast = 1e-12;
   // If no change was observed, the distribution is exponential, with a fortieth above the interval.
   if (mean == 0) {

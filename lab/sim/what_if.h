@@ -37,7 +37,7 @@ struct WhatIfOptions {
   size_t draws = 40;         // random draws for the intervals; 2 .. 10,000
   double starve_days = 365;  // a page crawled more rarely starves; > 0
   uint64_t seed = 1;
-  unsigned threads = 0;  // 0 = one a core
+  unsigned threads = 0;  // 0 = one per core
 };
 
 // The share of requests that are served fresh, 0 .. 1. Value type, thread-compatible.

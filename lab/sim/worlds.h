@@ -1,6 +1,6 @@
 // A gallery of generated worlds for `freshet-sim replay` and `compare`: pages with known true
-// rates, Each world tests one situation that crawlers meet. docs/worlds.md describes them. (The
-// worlds of the noisy-signals paper are in lab/sim/synthetic_worlds.h.)
+// rates. Each world tests one situation that crawlers meet. docs/worlds.md describes the worlds.
+// (The worlds of the noisy-signals paper are in lab/sim/synthetic_worlds.h.)
 #ifndef FRESHET_LAB_SIM_WORLDS_H_
 #define FRESHET_LAB_SIM_WORLDS_H_
 
