@@ -68,8 +68,8 @@ struct LeaseTerms {
   Duration lease;
 };
 
-// Collects assignments under a lock, to hand them to workers once the lock is released. Value type,
-// thread-compatible.
+// Collects assignments while a lock is held, and hands them to workers after the lock has been
+// released. Value type, thread-compatible.
 class Deliveries {
  public:
   struct Delivery {

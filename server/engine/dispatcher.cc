@@ -339,8 +339,8 @@ bool Dispatcher::CanPlan(Instant now) const {
          pacer_.rate().per_second() > 0 && BarrenUntil() <= now;
 }
 
-// If workers that take other classes have come since the last request, its lack of pages says
-// nothing about pages of those classes.
+// If workers that take other classes have come since the last request, the request's lack of pages
+// says nothing about pages of those classes.
 Instant Dispatcher::BarrenUntil() const {
   return workers_.unasked() == 0 ? lookahead_.barren_until() : Instant::None();
 }

@@ -111,7 +111,7 @@ class Dispatcher {
   };
   // Actions to perform after the lock is released.
   struct Actions;
-  // Ticks that are closer together than this are used together. The value is far below
+  // Ticks that are closer together than this are used at the same time. The value is far below
   // Pacer::kUsualLateness, and long enough that messages to workers are not the largest cost.
   static constexpr Duration kTogether = Duration::Micros(250);
 

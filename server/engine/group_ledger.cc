@@ -70,7 +70,7 @@ std::vector<std::vector<GroupNews>> GroupLedger::TakeNews() {
 void GroupLedger::ForgetIdle(Instant now) {
   absl::erase_if(groups_, [now](const auto& entry) {
     const Group& its = entry.second;
-    // If shards were told of the group, they must still be told of its last change.
+    // Shards that know about the group must still learn its last change.
     const bool heard = its.told && its.changed;
     return its.all_in_flight == 0 && its.delayed_until <= now && !heard;
   });

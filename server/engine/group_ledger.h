@@ -41,7 +41,7 @@ class GroupLedger {
     uint64_t all_in_flight = 0;
     Instant delayed_until;
     bool changed = false;
-    bool told = false;  // shards were told of the group
+    bool told = false;  // the shards know about the group
   };
   Group& Find(GroupKey group);
   void NoteChange(GroupKey key, Group& group);

@@ -31,10 +31,10 @@ struct RankedBids {
 using FindTaker = std::function<bool(size_t tick, const Pick& pick)>;
 
 // Chooses the pages for the ticks at the instants `at`. Uses `ranking` alone if nothing is limited.
-// Notes the chosen pages of groups in `ledger`, which must have heard all standings of the bidding
-// shards; nullptr = there is only one shard, which tracks its groups itself. Owners of ticks are
-// ignored while a shard bids by a plan, because a plan knows no owners. `find_taker` unset = all
-// pages have takers.
+// Notes the chosen pages of groups in `ledger`, which must have received all standings of the
+// bidding shards; nullptr = there is only one shard, which tracks its groups itself. Owners of
+// ticks are ignored while a shard bids by a plan, because a plan knows no owners. `find_taker`
+// unset = all pages have takers.
 //
 // With several shards, a forced page goes first at ticks for forced pages, and last at other ticks.
 // Apart from that, a tick gets the best page of its owner, or the best page of all if the owner has

@@ -10,9 +10,9 @@ namespace freshet {
 // Adapts both times to the requests so far. Thread-compatible.
 class Lookahead {
  public:
-  // How far ahead pages are leased: about twice the time that a lease takes to be durable, but at
-  // least 20 ms and at most 1 s. A signal that comes within this time before a tick is too late to
-  // change the pick.
+  // How far ahead pages are leased: about twice the time that a lease takes to become durable, but
+  // at least 20 ms and at most 1 s. A signal that arrives within this time before a tick is too
+  // late to change the pick for the tick.
   [[nodiscard]] Duration time() const { return time_; }
   // Returns true if the last request found too few pages.
   [[nodiscard]] bool barren() const { return barren_; }

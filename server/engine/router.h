@@ -48,7 +48,7 @@ class Router {
   // `never_left`: the assignments certainly never left the server, so their pages and hosts are
   // free at once.
   void GiveBack(const std::vector<LeaseId>& leases, bool never_left = false);
-  // Gives back one assignment, as the event says. The reply is ignored.
+  // Gives back one assignment, as described by the event. The reply is ignored.
   void Return(ReturnLease event);
 
   // Runs `query` on each shard's thread, and then `done` on the thread that finishes last. Skips

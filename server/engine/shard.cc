@@ -35,7 +35,7 @@ Reply RefusedReply(const Status& status) {
 size_t BytesOf(const PageKey& key) { return key.crawl_id.size() + key.url.size(); }
 size_t BytesOf(const std::optional<PageKey>& key) { return key ? BytesOf(*key) : 0; }
 
-// The bytes of an event whose length clients control.
+// The size of those fields of an event whose lengths clients control.
 struct EventBytes {
   size_t operator()(const UpsertPage& event) const { return BytesOf(event.key); }
   size_t operator()(const RemovePage& event) const {

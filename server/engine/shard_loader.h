@@ -19,7 +19,8 @@ class Store;
 struct LoadProgress {
   std::atomic<uint64_t> pages = 0;
   std::atomic<uint32_t> slots = 0;  // loaded slots, of limits::kSlots
-  // An estimate of the number of pages, too high if many were rewritten lately; 0 = not yet known.
+  // An estimate of the number of pages; 0 = not yet known. The estimate is too high if many pages
+  // were rewritten lately.
   std::atomic<uint64_t> expected_pages = 0;
   // Pages that have the URL of another page, because the store was damaged.
   std::atomic<uint64_t> stored_twice = 0;

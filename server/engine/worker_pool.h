@@ -136,7 +136,7 @@ class WorkerPool {
 
   // --- How many leases they may have
 
-  // A worker that must be told its allowance.
+  // A worker whose sink must learn the worker's allowance.
   struct Told {
     std::shared_ptr<AssignmentSink> sink;
     uint64_t leases = 0;
@@ -202,13 +202,13 @@ class WorkerPool {
   size_t restricted_ = 0;                  // number of workers that take only some classes
   std::multimap<Instant, WorkerId> ends_;  // ends of waits, of waiters and lingering workers
   TurnQueue in_turn_;                      // proven workers; some may have no credit any more
-  TurnQueue newcomers_in_turn_;            // as in_turn_, for newcomers
+  TurnQueue newcomers_in_turn_;            // like in_turn_, for newcomers
   ClassSet asked_for_ = kAllClasses;       // classes that the last Ask asked for
   ClassSet unasked_ = 0;
   uint64_t open_requests_ = 0;  // number of open requests so far
   uint64_t open_request_ = 0;   // number of the open request under way; 0 = none
   int proven_in_row_ = 0;       // proven workers served since the last newcomer
-  int planned_in_row_ = 0;      // as proven_in_row_, if every term gets a page
+  int planned_in_row_ = 0;      // like proven_in_row_, but counts every term as served
   WorkerAllowances allowances_;
   LogLimit log_reduced_;  // clients choose names, so lines are limited
   LogLimit log_restored_;

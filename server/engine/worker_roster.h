@@ -31,8 +31,8 @@ struct WorkerRecord {
 // The records. Thread-safe.
 class WorkerRoster {
  public:
-  // The maximum number of workers in the roster. Beyond that, a new worker replaces a worker of the
-  // client with the most workers: the one that was not seen for the longest time.
+  // The maximum number of workers in the roster. When it is reached, a new worker replaces a worker
+  // of the client with the most workers: the one that was not seen for the longest time.
   static constexpr size_t kMaxNames = 1000;
 
   // Notes that the worker joined or asked for pages. An empty address leaves the known address
