@@ -61,8 +61,8 @@ class RateMember {
   // Notes that another server leads now. The member then stops waiting for the former leader's
   // answer.
   void HearOfLeader();
-  // Returns true if a grant is in force. Without one, no page may be handed out. Costs no more than
-  // an atomic load and reading the clock.
+  // Returns true if a grant is in force. Without a grant, no page may be handed out. The call costs
+  // no more than an atomic load and a read of the clock.
   [[nodiscard]] bool MayHandOut() const;
   [[nodiscard]] Rate granted() const;
   // The number of grants received, and of reports that failed or whose grant was refused.
