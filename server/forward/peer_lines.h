@@ -1,5 +1,5 @@
-// The connections to one server of the fleet. Each carries as many calls as a connection may have
-// streams.
+// The connections to one server of the fleet. Each connection carries at most one call for each
+// stream that a connection may have.
 #ifndef FRESHET_SERVER_FORWARD_PEER_LINES_H_
 #define FRESHET_SERVER_FORWARD_PEER_LINES_H_
 
