@@ -107,7 +107,7 @@ class Connections {
   // How long the thread may wait if no event comes.
   [[nodiscard]] Duration Patience(Instant now) const;
   void Take(int descriptor, Instant now) FRESHET_EXCLUDES(mutex_);
-  // Whether the network already has as many connections as it may have.
+  // Returns true if the network has reached its maximum number of connections.
   [[nodiscard]] bool FullOf(const IpAddress& network, Instant now) FRESHET_REQUIRES(mutex_);
   // Called on this object's thread.
   [[nodiscard]] bool Full() const FRESHET_REQUIRES(mutex_);

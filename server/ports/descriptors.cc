@@ -23,12 +23,14 @@ constexpr uint64_t kStoreWork = 64;
 constexpr uint64_t kLeastTables = 32;
 constexpr uint64_t kLeastConnections = 8;
 constexpr uint64_t kLeastHttp = 4;
-// As many HTTP connections may wait as may be open.
+// The number of HTTP connections that may wait equals the number that may be open, so each open one
+// stands for two descriptors.
 constexpr uint64_t kPerHttp = 2;
 // One descriptor in this many is for HTTP, so that probes and scrapers get through even if the
 // process has few descriptors.
 constexpr uint64_t kHttpShare = 16;
-// This many tables hold a terabyte. Beyond that the number of open tables is not limited.
+// This many tables hold a terabyte. If there are descriptors for more, the number of open tables is
+// not limited.
 constexpr uint64_t kAllTables = 16'384;
 
 }  // namespace

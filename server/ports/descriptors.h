@@ -21,7 +21,7 @@ struct DescriptorWishes {
 // The number of descriptors for each part. Value type, thread-compatible.
 struct DescriptorPlan {
   int table_files = -1;  // tables that the store keeps open; -1 = all
-  int connections = 0;   // at most as many as wished
+  int connections = 0;   // at most DescriptorWishes::connections
   int http_connections = 0;
 };
 

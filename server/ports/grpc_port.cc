@@ -36,10 +36,10 @@ constexpr size_t kPartialMessages = 16;
 // kFullConnections full connections.
 constexpr uint64_t kKeptPerCall = 4;
 constexpr uint64_t kFullConnections = 16;
-// Bytes that gRPC reads ahead on a stream whose messages nobody has asked for. gRPC must not raise
-// this on fast networks, because thousands of unread streams would then hold thousands of
-// megabytes. A message that is being read is always received as a whole. FrameLimits::unread
-// depends on this number.
+// The number of bytes that gRPC reads ahead on a stream before the server asks for a message. gRPC
+// must not raise this number on fast networks, because thousands of unread streams would then hold
+// thousands of megabytes. A message that is being read is always received as a whole.
+// FrameLimits::unread depends on this number.
 constexpr int kBytesAhead = 16 << 10;
 // During a stop, connections whose clients do not read are cut after this time.
 constexpr Duration kCutAfter = Duration::Seconds(3);

@@ -478,8 +478,8 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     }
     SetDeadline(port_.options_.linger_time);
     if (tls_ == nullptr) return Linger();
-    // The TLS close notification proves that the answer is complete, so that nobody can truncate it
-    // unnoticed.
+    // The TLS close notification proves that the answer is complete. Without it, somebody could
+    // truncate the answer unnoticed.
     tls_->async_shutdown([self = shared_from_this()](const error_code&) { self->Linger(); });
   }
 

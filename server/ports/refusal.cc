@@ -8,7 +8,7 @@ namespace freshet {
 namespace {
 
 constexpr char kEnhanceYourCalm = 11;
-// One byte without further bytes can hold lengths up to this.
+// A length up to this fits into a single byte.
 constexpr size_t kMaxReasonBytes = 126;
 
 void AppendNumber(uint32_t number, std::string* out) {

@@ -115,7 +115,7 @@ class WireTurns {
   };
   using Networks = std::map<Key, Network>;
 
-  // Whether so many calls are unheard that each network is limited to its share.
+  // Returns true if there are so many unheard calls that each network is limited to its share.
   [[nodiscard]] bool AreMany() const FRESHET_REQUIRES(mutex_) {
     return unheard_ >= kFew && made_[0] + made_[1] >= kFew;
   }
