@@ -7,9 +7,9 @@
 
 namespace freshet::cli {
 
-// Each script completes the commands and options of `app`, fixed values of options, and files
-// otherwise. The scripts run no other program and call no server. The script for bash needs version
-// 4.
+// Each script completes the commands and options of `app`, the fixed values of options, and file
+// names everywhere else. The scripts run no other program and call no server. The script for bash
+// needs version 4.
 [[nodiscard]] std::string BashCompletion(const CLI::App& app);
 [[nodiscard]] std::string ZshCompletion(const CLI::App& app);
 

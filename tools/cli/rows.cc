@@ -199,7 +199,7 @@ class TextRows : public RowSource {
 
   LineSource lines_;
   RowFormat format_;
-  const bool csv_;  // the input's name says CSV
+  const bool csv_;  // the name of the input ends like that of a CSV file
   Form form_ = Form::kUnknown;
   char separator_ = ',';  // separator of CSV cells
   std::vector<std::string_view> header_;

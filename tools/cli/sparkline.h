@@ -7,8 +7,8 @@
 
 namespace freshet::cli {
 
-// Whether the environment (LC_ALL, LC_CTYPE or LANG, the first that is set) says that the terminal
-// takes UTF-8.
+// Returns true if the environment (LC_ALL, LC_CTYPE or LANG, the first that is set) says that the
+// terminal takes UTF-8.
 [[nodiscard]] bool TerminalTakesUtf8();
 
 // Draws one character for each value, from `low` to `high`. With `utf8`, the characters are eight

@@ -32,9 +32,9 @@ inline constexpr size_t kMaxFeedNames = 10'000;
 // - values of attributes are quoted; attributes without a value or a name, and repeated ones, are
 //   left out
 // - an end tag closes all elements inside its own; one without a start tag is left out.
-// Comments, processing instructions and the document type are left out: nobody reads them, and
-// without a document type a parser declares and expands nothing. CDATA stays unchanged.
-// Thread-compatible.
+// Comments, processing instructions and the document type are left out: the parser's user does not
+// need them, and without a document type a parser declares and expands nothing. CDATA stays
+// unchanged. Thread-compatible.
 class MarkupMender {
  public:
   // Appends to `out` the part of the mended text that is final; with `last`, all of it.

@@ -25,7 +25,7 @@ namespace freshet::cli {
 namespace {
 
 // The number of uncompressed bytes that are written to the file at a time. An interrupted export
-// loses no more than these.
+// loses at most this number of bytes.
 constexpr size_t kPartBytes = size_t{4} << 20;
 constexpr int kWindowOfGzip = 16 + MAX_WBITS;
 

@@ -19,7 +19,7 @@ struct ImportedPage {
   v1::PageSpec page;
   // If set, settings that are missing in `page` get their defaults. Otherwise they stay unchanged.
   bool whole = false;
-  // Past crawls, oldest first, all with a fetch time and none with a lease.
+  // Past crawls, oldest first. Every crawl has a fetch time, and no crawl has a lease.
   std::vector<v1::CrawlResult> results;
   // Signals since the last crawl.
   std::vector<v1::PendingSignals> signals;
