@@ -1,6 +1,6 @@
-// Clients for load tests. Each is a stream, or repeated calls, with as many requests in flight as
-// allowed. They use callbacks and arenas and fill messages in place, so they cost little next to a
-// server on the same machine.
+// Clients for load tests. Each client is a stream or a series of calls, and keeps the maximum
+// number of requests in flight. The clients use callbacks and arenas and fill messages in place, so
+// they cost little next to a server on the same machine.
 #ifndef FRESHET_LAB_BENCH_LOAD_H_
 #define FRESHET_LAB_BENCH_LOAD_H_
 

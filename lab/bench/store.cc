@@ -33,7 +33,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kBatch = 512;  // events in a commit, about as many as a busy shard gets at a time
+constexpr size_t kBatch = 512;  // events in a commit; a busy shard gets about this many at a time
 constexpr Duration kCrawlInterval = Duration::Days(30);
 // Crawls come up to three days early, because regular times would compress better than real ones.
 constexpr uint64_t kJitterMicros = uint64_t{3} * 86'400 * 1'000'000;

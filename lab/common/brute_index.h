@@ -1,5 +1,5 @@
-// The naive twin of PriceIndex: it scans all pages at every pick. It is slow on purpose, and
-// obviously right.
+// A naive index with the functions of PriceIndex, which scans all pages at every pick. It is slow
+// on purpose, and obviously correct.
 #ifndef FRESHET_LAB_COMMON_BRUTE_INDEX_H_
 #define FRESHET_LAB_COMMON_BRUTE_INDEX_H_
 

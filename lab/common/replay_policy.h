@@ -14,7 +14,7 @@
 namespace freshet {
 
 // A page and all its events, ready for a replay. Value type, thread-compatible. Invariants: touches
-// in order of time, all after first_seen and none after gone_at.
+// are in order of time. All touches are after first_seen, and none is after gone_at.
 struct ReplayPage {
   struct Touch {
     Instant at;

@@ -15,8 +15,9 @@ namespace freshet {
 //
 //   uniform         the page crawled longest ago
 //   importance      the page of largest importance x time since the last crawl
-//   pings_first     of the pages signalled since their last crawl the one of highest importance, of
-//                   equal ones the first signalled; without any, the page crawled longest ago
+//   pings_first     the page of highest importance among those signalled since their last crawl; of
+//                   equal pages, the first signalled; if there is none, the page crawled longest
+//                   ago
 //   nutch_adaptive  AdaptiveFetchSchedule of Apache Nutch with the defaults of nutch-default.xml.
 //                   The page that is due first is crawled. The interval of a page is 30 days at
 //                   first. A crawl multiplies it by 1.4 if the page is unchanged and by 0.8 if it

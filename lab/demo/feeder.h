@@ -17,7 +17,7 @@
 namespace freshet::demo {
 
 // Sends page updates on one stream and signals on another, with a limited number of batches in
-// flight. Like a real poller, it waits until a poll is acknowledged before it makes the next.
+// flight. Like a real poller, it waits until a poll is acknowledged before it makes the next poll.
 //
 // Only one thread at a time may call it, except for polled_until_micros, TakeKnown and Cancel.
 // Thread-compatible.

@@ -27,9 +27,9 @@ constexpr int64_t kConnectMicros = 5'000'000;
 constexpr int64_t kSecondMicros = 1'000'000;
 constexpr int kFramesPerSecond = 4;  // in a terminal
 constexpr int64_t kOrderlyEndMicros = 2'000'000;
-// The server's dispatcher leases a page ahead of its tick, by between this share of the look-ahead
-// and all of it. The rules choose pages by the shorter time, so they have more information than the
-// server.
+// The server's dispatcher leases a page ahead of its tick. The lead is between this share of the
+// look-ahead and the whole look-ahead. The rules choose pages with the shorter lead, so they have
+// more information than the server.
 constexpr double kLeastOfLookAhead = 0.75;
 constexpr int64_t kLeastLookAheadMicros = 20'000;
 

@@ -25,8 +25,8 @@ enum class CorpusSignals : uint8_t {
 // Precondition: pages >= 1.
 [[nodiscard]] std::vector<PaperRates> DrawCorpus(int pages, CorpusSignals signals, Random random);
 
-// Returns nu of a source of this precision: the rate of false signals beside `recall` x
-// `change_rate` true ones. Precondition: precision > 0.
+// Returns nu for a source of this precision: the rate of false signals that come in addition to
+// `recall` x `change_rate` true ones. Precondition: precision > 0.
 [[nodiscard]] inline double FalseSignalRate(double change_rate, double recall, double precision) {
   return recall * change_rate * (1 / precision - 1);
 }

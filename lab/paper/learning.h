@@ -13,8 +13,8 @@
 
 namespace freshet {
 
-// Pages with known change rates, all crawled at 0. Whether a page changed in an interval depends
-// only on the interval's length, so crawls are the only events. Thread-compatible.
+// Pages with known change rates, all crawled at time 0. Whether a page changed in an interval
+// depends only on the interval's length, so crawls are the only events. Thread-compatible.
 class LearningWorld {
  public:
   // `pages` outlives the world.

@@ -39,11 +39,11 @@ struct Exploration {
 
 // Computes the accuracy of explore_commit on pages with the rates of `pages`. Tries lengths of
 // exploration from one crawl of each page to the horizon, each sqrt(2) times the previous one. For
-// each length draws the findings of the crawls, takes their moment estimate, which has a closed
-// form for equal intervals, and commits to blc. Uses no asymptotics: if pages change several times
-// between two crawls, the delta method is off by a factor of several. InvalidArgument: options are
-// out of range, the horizon is shorter than two crawls of each page, or more than 2e9 crawls would
-// be drawn. Other errors: from ValidatePlanInput.
+// each length, the function draws the findings of the crawls, computes their moment estimate, which
+// has a closed form for equal intervals, and commits to blc. Uses no asymptotics: if pages change
+// several times between two crawls, the delta method is off by a factor of several.
+// InvalidArgument: options are out of range, the horizon is shorter than two crawls of each page,
+// or more than 2e9 crawls would be drawn. Other errors: from ValidatePlanInput.
 [[nodiscard]] StatusOr<Exploration> ExploreBeforeCommitting(const PlanPages& pages,
                                                             const ExplorationOptions& options);
 

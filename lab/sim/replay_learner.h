@@ -27,8 +27,8 @@ namespace freshet {
 // its rate. Times are in days. Owner thread only.
 //
 // The learner is told which pages have complete signals: pages whose changes are all signalled, in
-// a world for good, in a history if `signal_recall` is 1. The learner is not told that some signals
-// are false.
+// a world permanently, in a history if `signal_recall` is 1. The learner is not told that some
+// signals are false.
 class LearnerReplay : public ReplayPolicy {
  public:
   // `learner` has no pages. `world` outlives the policy.

@@ -19,7 +19,7 @@ inline constexpr double kLongestHorizon = 4e6;
 // Makes one of three kinds of policy. An index policy (core/model/policy.h) picks the page of
 // highest value. A rate plan (core/plan/planner.h) is executed by lab/sim/plan_execution.h; in it a
 // page of recall 1 without false signals has complete signals. A learner (lab/methods/learners.h)
-// does not know the change rates (lab/sim/learner_policy.h). All pages were crawled at 0.
+// does not know the change rates (lab/sim/learner_policy.h). All pages were crawled at time 0.
 // InvalidArgument: the name is unknown. Precondition: pages from DrawPages, crawl_rate > 0 and
 // finite.
 [[nodiscard]] StatusOr<std::unique_ptr<SlotPolicy>> MakeSlotPolicy(

@@ -35,8 +35,9 @@ struct TrueBurst {
   double changed_share = 0;  // share of the pages that have changed
 };
 
-// A world. Invariants: as many truths as pages, each in order of time and beginning with its page;
-// pages in order of first_seen, bursts in order of arrival. Value type, thread-compatible.
+// A world. Invariants: `truth` has one entry for each page, or is empty if it is not known. Each
+// entry is in order of time, and begins when its page does. Pages are in order of first_seen, and
+// bursts in order of arrival. Value type, thread-compatible.
 struct World {
   std::string name;
   std::string description;
