@@ -29,8 +29,8 @@ struct ShardBid {
 // the best page of all if the owner has none. A bid can fail because its class is limited, or
 // because other shards have pages of its group of hosts. After a bid that can fail, the shard also
 // bids the next best page for the same tick. For limited classes, the shard can bid any number of
-// extra pages. For groups, it stops when the spare picks are used up. Value type, thread-
-// compatible.
+// extra pages. For groups, it stops when the spare picks are used up. Value type,
+// thread-compatible.
 class BidChoice {
  public:
   // `spare`: the number of extra picks, beyond one for each tick, that may be bid because of
