@@ -181,9 +181,8 @@ class FrontierState {
   FrontierMend mend_{stage_};
   // More staged changes, besides those of `stage_`.
   absl::flat_hash_map<Name, Known> known_;
-  uint64_t put_ = 0;  // number of URLs put
-  std::vector<std::pair<uint64_t, bool>>
-      results_;  // taker, and whether the flight ended with a result
+  uint64_t put_ = 0;                                // number of URLs put
+  std::vector<std::pair<uint64_t, bool>> results_;  // taker; true = the flight had a result
   // The values that Discard restores.
   FrontierSettings kept_settings_;
   FrontierTotals kept_totals_;
