@@ -31,9 +31,10 @@ struct ServerConfig;
 struct ForwardCounters {
   std::atomic<uint64_t> open{0};       // number of calls open now
   std::atomic<uint64_t> forwarded{0};  // since the start, like the next two
-  // Too many calls were open, or no server took the call or answered the ping in time.
+  // Calls and pings that were refused: too many calls were open, or no server took the call or
+  // answered the ping in time.
   std::atomic<uint64_t> refused{0};
-  std::atomic<uint64_t> dropped{0};  // their server stopped serving
+  std::atomic<uint64_t> dropped{0};  // calls whose server stopped serving
 };
 
 // Options: which calls are forwarded, and how. Value type, thread-compatible.

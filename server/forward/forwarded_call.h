@@ -135,7 +135,8 @@ class ForwardedCall final : public grpc::ServerGenericBidiReactor,
   // again.
   void ReadFromClient() FRESHET_EXCLUDES(mutex_);
   void ReadFromServer() FRESHET_EXCLUDES(mutex_);
-  // Each starts the read that one of the above has requested, at most once for each request.
+  // Each starts the read that the matching function above has requested, at most once for each
+  // request.
   void StartReadFromClient() FRESHET_EXCLUDES(mutex_);
   void StartReadFromServer() FRESHET_EXCLUDES(mutex_);
   // Frees the room that is held for the message of one direction.
