@@ -23,8 +23,8 @@ constexpr uint64_t kStoreWork = 64;
 constexpr uint64_t kLeastTables = 32;
 constexpr uint64_t kLeastConnections = 8;
 constexpr uint64_t kLeastHttp = 4;
-// The number of HTTP connections that may wait equals the number that may be open, so each open one
-// stands for two descriptors.
+// The number of descriptors for each HTTP connection that may be open. There are two, because the
+// same number of further connections may wait.
 constexpr uint64_t kPerHttp = 2;
 // One descriptor in this many is for HTTP, so that probes and scrapers get through even if the
 // process has few descriptors.
