@@ -41,8 +41,8 @@ struct DocumentState {
   bool site_public = false;   // its site has had a public address
 };
 
-// Whether a page is known, and the latest date that the server has accepted for it. Also the staged
-// entry for the page in the current document, which the server might not have yet. Value type,
+// The state of a page: whether it is known, the latest date that the server has accepted for it,
+// and its staged entry in the current document, which the server might not have yet. Value type,
 // thread-compatible.
 struct KnownPage {
   struct Staged {
