@@ -55,7 +55,7 @@ class BenchDaemon {
   // The address of the HTTP port. It is known after Start, and the daemon answers there even during
   // recovery.
   [[nodiscard]] const std::string& http_address() const { return http_address_; }
-  // The following are read from the line that the daemon prints when it is ready.
+  // The next three values are read from the line that the daemon prints when it is ready.
   [[nodiscard]] const std::string& grpc_address() const { return grpc_address_; }
   [[nodiscard]] uint64_t pages() const { return pages_; }
   [[nodiscard]] double recovered_seconds() const { return recovered_seconds_; }

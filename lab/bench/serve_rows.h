@@ -51,7 +51,7 @@ struct ServeRow {
 struct ServeMode {
   const char* name;
   std::vector<ServeRow> rows;
-  uint64_t share = 0;  // a row ends after one item for every `share` pages; 0 = no limit
+  uint64_t share = 0;  // a row has at most (pages / share) items; 0 = no limit
   std::atomic<uint64_t> LoadTally::*items;
   Latencies LoadTally::*latencies;
 };

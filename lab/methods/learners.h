@@ -83,7 +83,7 @@ class Learner {
 
   // Ends the epoch. For each page that was observed in the epoch, makes a new estimate from all
   // observations of the page. Then makes the plan of the next epoch. explore_commit does this only
-  // in the first epoch, and then keeps its plan.
+  // at the end of the first epoch, and then keeps its plan.
   void EndEpoch();
 
   // Returns the number of ended epochs.

@@ -58,7 +58,8 @@ class TsvReader {
   // cells as the header.
   StatusOr<bool> Next();
 
-  // The cells of the current row. Errors name the line, the column and the reason.
+  // The next four functions return a cell of the current row. Errors name the line, the column and
+  // the reason.
   [[nodiscard]] std::string_view Text(size_t column) const;
   [[nodiscard]] StatusOr<double> Number(size_t column) const;
   [[nodiscard]] StatusOr<double> NonNegative(size_t column) const;
