@@ -28,7 +28,7 @@ struct DocumentSource {
   std::string charset;  // charset of the HTTP header; empty = none
 };
 
-// Calls `entry` for each entry of a sitemap, index, RSS or Atom, or for each line of a list of
+// Calls `entry` for each entry of a sitemap, index, RSS or Atom feed, or for each line of a list of
 // URLs, and returns the summary. The URL of an entry is absolute and trimmed; if it cannot be used,
 // `why` gives the reason. InvalidArgument, with the reason: another kind of document, more than
 // kMaxFeedBytes once decompressed, or more than kMaxFeedUrlBytes of URLs. DataLoss: corrupt gzip.

@@ -22,8 +22,8 @@ struct FeedDate {
 // Parses the forms in docs/sitemaps.md: W3C and ISO 8601 (2024-05-17T08:30:01.5+02:00, with a blank
 // for the T, without seconds, without separators, only a month or year), RFC 822 and its successors
 // (Fri, 17 May 24 08:30 CEST), asctime, names of months and zones in any case. Ignores a zone that
-// is unknown or ambiguous. The years 1 to 9999. InvalidArgument with a reason that contains the
-// text. Thread-safe.
+// is unknown or ambiguous. Accepts the years 1 to 9999. InvalidArgument: the text is not a date;
+// the reason contains the text. Thread-safe.
 [[nodiscard]] absl::StatusOr<FeedDate> ParseFeedDate(std::string_view text);
 
 }  // namespace freshet::sitemap

@@ -27,11 +27,11 @@ inline constexpr size_t kMaxFeedNames = 10'000;
 
 // Mends clean UTF-8 in pieces of any length. The output is well-formed, except for elements that
 // are open at the end of the text:
-// - a bare & becomes &amp;, a named HTML reference its character, a reference to no XML character
-//   U+FFFD, and a < that begins no tag &lt;
+// - a bare & becomes &amp;, a named HTML reference becomes its character, a reference to no XML
+//   character becomes U+FFFD, and a < that begins no tag becomes &lt;
 // - values of attributes are quoted; attributes without a value or a name, and repeated ones, are
 //   left out
-// - an end tag closes all elements inside its own; one without a start tag is left out.
+// - an end tag closes all open elements inside its own; an end tag without a start tag is left out.
 // Comments, processing instructions and the document type are left out: the parser's user does not
 // need them, and without a document type a parser declares and expands nothing. CDATA stays
 // unchanged. Thread-compatible.

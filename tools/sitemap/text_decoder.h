@@ -14,8 +14,9 @@ namespace freshet::sitemap {
 // encoding of a byte order mark, else of an XML declaration, else of HTTP (`charset`), else UTF-8;
 // ignores unknown names. ISO 8859-1 and similar names mean larger encodings, as in browsers.
 //
-// Bytes that are not a character of the encoding, and controls that XML forbids, become U+FFFD.
-// Drops byte order mark, white space and XML declaration at the beginning. Thread-compatible.
+// Bytes that are not a character of the encoding, and controls that XML forbids, become U+FFFD. A
+// byte order mark, white space and an XML declaration at the beginning are dropped.
+// Thread-compatible.
 class TextDecoder {
  public:
   // The encoding must be declared within this many bytes.
