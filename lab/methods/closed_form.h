@@ -29,8 +29,9 @@ namespace freshet {
                                               const RateEstimate& estimate, double delta);
 
 // Returns U / sum of all intervals: a lower bound of the maximum-likelihood rate, since a changed
-// interval may hide several changes (Frontera's estimate). kAllUnchanged and 0 if nothing changed,
-// kNoObservations and NaN without observations, else kOk (even if all changed).
+// interval may hide several changes (Frontera's estimate). The result is 0 with kAllUnchanged if
+// nothing changed, and NaN with kNoObservations without observations. Otherwise it has kOk, even if
+// all intervals changed.
 [[nodiscard]] RateEstimate EstimateLowerBound(const Observations& observations);
 
 // Returns the Poisson likelihood-ratio interval of U events in the sum of all intervals. It covers

@@ -22,16 +22,18 @@ struct RateBounds {
 // different the lengths are: a test holds it to 4e-15. Takes some ten to twenty passes over the
 // intervals.
 //
-// p = 0 (all changed): the root is infinite, so bounds.max with kAllChanged; p = 1: the root is 0,
-// so bounds.min with kAllUnchanged; else kOk, kClippedLow or kClippedHigh. NaN without
-// observations. Precondition: 0 <= min <= max.
+// If p is 0 (all changed), the root is infinite, and the result is bounds.max with kAllChanged. If
+// p is 1, the root is 0, and the result is bounds.min with kAllUnchanged. Otherwise the status is
+// kOk, kClippedLow or kClippedHigh. Without observations, the result is NaN.
+//
+// Precondition: 0 <= min <= max.
 [[nodiscard]] RateEstimate EstimateMoment(const Observations& observations, RateBounds bounds = {});
 
 // Returns the half-width of Lemma 3. With probability at least 1 - delta the error of the clipped
-// estimate is at most (mean_i tau_i e^(-xi_max tau_i))^-1 sqrt(ln(2/delta) / (2 N)). Infinite if
-// that overflows, in particular for bounds.max = infinity, and without observations. The bound
-// comes from Hoeffding's inequality and is usually wider than [xi_min, xi_max] itself: report it,
-// do not plan with it. Precondition: 0 < delta < 1.
+// estimate is at most (mean_i tau_i e^(-xi_max tau_i))^-1 sqrt(ln(2/delta) / (2 N)). The half-width
+// is infinite without observations, and if this expression overflows, in particular if bounds.max
+// is infinite. The bound comes from Hoeffding's inequality and is usually wider than [xi_min,
+// xi_max] itself: report it, do not plan with it. Precondition: 0 < delta < 1.
 [[nodiscard]] double MomentHalfWidth(const Observations& observations, RateBounds bounds,
                                      double delta);
 

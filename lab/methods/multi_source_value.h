@@ -89,7 +89,7 @@ inline constexpr size_t kMaxCountVectors = 1'000'000;
 // Precondition: s > 0, finite; staleness grows.
 [[nodiscard]] MultiSourceOutcome EvaluateMultiSourceOnGrid(const MultiSourcePage& page, double s);
 
-// Returns only V; the ceiling for s >= 60 if all terms count, as for one source.
+// Returns only V. For s >= 60, returns the ceiling if all terms count, as for one source.
 [[nodiscard]] StatusOr<double> MultiSourceValue(const MultiSourcePage& page, double s,
                                                 int terms = kAllTerms);
 
