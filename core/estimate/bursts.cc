@@ -9,16 +9,17 @@
 namespace freshet {
 namespace {
 
-// The pages of a burst are re-estimated once the logarithm of its odds has moved by this much. Each
-// crawl of a large burst moves the odds less than the previous one, so this happens about ten
-// times, not once per crawl.
+// The pages of a burst are re-estimated once the logarithm of its odds has moved by this much. In a
+// large burst, each crawl moves the odds less than the previous one, so the pages are re-estimated
+// about ten times, not once per crawl.
 constexpr double kNotable = 0.2;
-// No page counts as certain before its crawl.
+// The probability that a signal stands for a change is kept this far from 0 and from 1, because
+// nothing is certain before the crawl.
 constexpr double kLeastDoubt = 1e-3;
 
-// The b that maximises truth ln p + (crawled - truth) ln(1 - p) - (b - start)^2/(2 s^2), where p is
-// the logistic function of logit + b. The function is concave. Uses Newton's method with limited
-// steps.
+// Returns the b that maximises truth ln p + (crawled - truth) ln(1 - p) - (b - start)^2/(2 s^2),
+// where p is the logistic function of logit + b. The function is concave. Uses Newton's method with
+// limited steps.
 double BestShift(double crawled, double truth, double logit, double start) {
   constexpr double kInverseVariance = 1 / (kBurstDeviation * kBurstDeviation);
   double shift = start;

@@ -1,14 +1,15 @@
 // Learns what single bursts of signals are worth. Pages that one poll names together usually share
 // one cause: a release that changed them all, or a new footer that changed none. The odds that a
-// signal stands for a change are therefore those of its page and class, times a factor e^b of its
-// burst. Every crawl of a page of the burst tells something about all other pages that wait:
+// signal stands for a change are therefore those of its page and class, times a factor e^b that all
+// signals of a burst share. Every crawl of a page in the burst is evidence about all other waiting
+// pages of the burst:
 //
 //   b = argmax  sum over crawled pages [t_i ln p_i(b) + (1 - t_i) ln(1 - p_i(b))] - b^2/(2 s^2),
 //   logit p_i(b) = logit p_i + b,
 //
 // where t_i is the probability that the signal stood for a change, and s = kBurstDeviation. This is
 // a logistic regression with a random intercept for each burst (Gelman and Hill 2006, chapter 14).
-// It is solved with the mean of p_i over the crawled pages in place of each p_i.
+// The equation is solved with the mean of p_i over the crawled pages in place of each p_i.
 // docs/experiments.md measures the gain.
 #ifndef FRESHET_CORE_ESTIMATE_BURSTS_H_
 #define FRESHET_CORE_ESTIMATE_BURSTS_H_
@@ -31,27 +32,27 @@ inline constexpr double kBurstDeviation = 2.5;
 
 // The latest bursts, and the pages that wait in each. The numbers of bursts are durable
 // (PageState::bursts). The shift of a burst is durable in its waiting pages, and learning continues
-// from there after a restart. A page is in a burst once, however often its poll names it. Bounded:
-// at most limits::kMaxBursts bursts with limits::kMaxBurstPages pages in total; beyond that, the
-// oldest bursts are forgotten. If a page's burst was forgotten, or is too large to list the page,
-// the page keeps its weight.
+// from there after a restart. A burst lists each page once, however often its poll names the page.
+// Bounded: at most limits::kMaxBursts bursts with limits::kMaxBurstPages pages in total; beyond
+// that, the oldest bursts are forgotten. If a page's burst was forgotten, or is too large to list
+// the page, the weight of the page's signals stays as it is.
 //
 // Owner thread only.
 class Bursts {
  private:
-  // The odds of the signals of a burst, and the crawls that they follow from.
+  // The shift of a burst's odds, and sums over the crawls that determine it.
   struct Odds {
     double start = 0;      // the shift when the process started
     double crawled = 0;    // number of crawled pages
-    double precision = 0;  // sum of the precisions of these pages
-    double truth = 0;      // sum of their truths
+    double precision = 0;  // sum over these pages of `precision` (see Observe)
+    double truth = 0;      // sum over these pages of `truth` (see Observe)
     double shift = 0;      // b
-    double weighed = 0;    // b when its pages were last re-estimated
+    double weighed = 0;    // b when the burst's pages were last re-estimated
     bool queued = false;   // the burst is in reweighed_
   };
   struct Age {
     uint32_t number;
-    uint64_t poll;  // 0 = from before the start
+    uint64_t poll;  // 0 = the burst began before the process started
   };
 
  public:
@@ -71,7 +72,7 @@ class Bursts {
   // number of the burst, > 0.
   uint32_t Join(uint64_t poll, PageNumber page, Staged& staged) const;
   // Adds, at start-up, a stored page that waits in `burst`. `shift` is the last known shift of the
-  // burst; if calls for a burst differ, the last one counts. No-op for burst 0.
+  // burst; if several calls name a burst, the shift of the last call counts. No-op for burst 0.
   void Restore(uint32_t burst, double shift, PageNumber page);
 
   // The shift b after the batch so far. Precondition: Knows(burst, staged).
@@ -88,9 +89,9 @@ class Bursts {
   void Observe(uint32_t burst, double precision, double truth, Staged& staged) const;
   void Install(const Staged& staged);
 
-  // Appends at most `max` pages to `pages`. Their bursts' shifts have moved notably since the pages
-  // were last re-estimated. Pages of a burst are in order of number. Some may have been crawled or
-  // deleted since they joined.
+  // Appends at most `max` pages whose burst has shifted notably since its pages were last
+  // re-estimated. The pages of a burst come in ascending order of their numbers. Some of them might
+  // have been crawled or deleted since they joined.
   void TakeReweighed(size_t max, std::vector<PageNumber>* pages);
   [[nodiscard]] bool has_reweighed() const { return !reweighed_.empty(); }
 
@@ -112,8 +113,8 @@ class Bursts {
   absl::flat_hash_map<uint32_t, Burst> bursts_;
   absl::flat_hash_map<uint64_t, uint32_t> by_poll_;
   std::deque<Age> ages_;  // oldest first
-  // Bursts whose pages are to be re-estimated, and the last page of the first of them that was
-  // handed out; 0 = none yet.
+  // `reweighed_`: bursts whose pages must be re-estimated. `done_`: the last page of the first of
+  // these bursts that TakeReweighed has returned; 0 = none yet.
   std::deque<uint32_t> reweighed_;
   PageNumber done_;
   size_t pages_ = 0;

@@ -14,14 +14,15 @@ inline constexpr double kChoGmSmoothing = 0.5;
 
 // The root x of
 //
-//   sum_{z=1} a/(e^(a x) - 1) + h/(e^(h x) - 1) = sum_{z=0} a + h,      h = `smoothing`,
+//   sum_{z=1} a/(e^(a x) - 1) + h/(e^(h x) - 1) = sum_{z=0} a + h,      h = `smoothing`.
 //
 // This is the maximum-likelihood rate with one changed and one unchanged imaginary interval of
 // length h added. h = 0 is plain maximum likelihood. The relative error is about 1e-14.
 //
-// If h > 0, the rate is always finite and > 0. Without observations it is ln(2)/h with
-// kNoObservations; otherwise the status is kOk. h is a time, and acts as a prior of about one
-// change in 1.44 h. Choose it in the scale of the crawl intervals (0.5 is meant for days).
+// If h > 0, the rate is always finite and > 0. Without observations, the rate is ln(2)/h and the
+// status is kNoObservations. With observations, the status is kOk. h is a time, and acts as a prior
+// of about one change in 1.44 h. Choose an h of the order of the crawl intervals (0.5 is meant for
+// days).
 //
 // If h = 0, the rate is 0 with kAllUnchanged, infinite with kAllChanged, and NaN with
 // kNoObservations.

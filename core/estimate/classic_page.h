@@ -17,7 +17,7 @@ struct PageStatistics;
 // pages.
 inline constexpr double kImaginaryDays = 300;
 
-// An estimate, in rates per second. `changed` is the number of changed intervals, including the
+// An estimate. Rates are per second. `changed` is the number of changed intervals, including the
 // imaginary one: a measure of how certain the estimate is.
 struct ClassicEstimate {
   PageRates rates;

@@ -15,7 +15,8 @@ struct PagePosterior;
 struct PageRecord;
 struct PageState;
 
-// The kappa of a signal after a burst has multiplied its odds by e^shift.
+// The kappa of a signal after its burst has multiplied its odds by e^shift. `weight` is the kappa
+// without the burst.
 [[nodiscard]] double ShiftedWeight(double weight, double shift);
 // The highest kappa among the signals of the interval that the crawl ends.
 [[nodiscard]] double ToldWeight(const PageState& state, const CrawlObservation& observation,
@@ -24,8 +25,8 @@ struct PageState;
 [[nodiscard]] double StalenessOf(const PageRecord& page, const PagePosterior& posterior,
                                  Duration day);
 
-// In these functions, `posterior` is the posterior of the page when it was crawled, and `day` is as
-// in EstimatorOptions.
+// In the functions below, `posterior` is the posterior of the page when it was crawled, and `day`
+// is as in EstimatorOptions.
 //
 // CountAges counts silent changes. Only crawls find them, so the page's age at the change is known
 // only to lie between its ages at two crawls.

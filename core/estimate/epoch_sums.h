@@ -2,9 +2,9 @@
 // them.
 //
 // A store has one model of all hosts, for any number of shards. Each shard collects its own pages,
-// and all shards learn from the sum over all shards. The sums are kept by slot, and one shard has
-// all sums of a slot. Floating-point numbers are therefore added in the same order for every number
-// of shards, and the model is identical to the last bit.
+// and all shards learn from the sum over all shards. The sums are kept by slot, and all sums of a
+// slot are in one shard. Floating-point numbers are therefore added in the same order for every
+// number of shards, and the model is identical to the last bit.
 //
 // The stores of a fleet also share one model. Each learns from its own sums and the totals of the
 // other stores, added in the order of their divisions.
@@ -44,8 +44,8 @@ class EpochSums {
  public:
   EpochSums() : samples_(limits::kMaxPriorSamples) {}
 
-  // Adds a host, or pages whose hosts have no model. Precondition: the order within a slot does not
-  // depend on the number of shards.
+  // Adds the sums of a host, or of pages whose hosts have no model. Precondition: within a slot,
+  // the order of calls does not depend on the number of shards.
   void AddHost(Slot slot, const SiteLearner& host, const SiteCounts& counts);
   // Adds the sums of another shard. Precondition: no slot is in both.
   void Add(const EpochSums& other);

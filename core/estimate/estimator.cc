@@ -24,7 +24,7 @@ constexpr double kCurveHalfLifeDays = 3000;
 constexpr double kLow95 = 0.025;
 constexpr double kHigh95 = 0.975;
 // If the precision of a class is below this, the class is left out of the value. Hundreds of
-// worthless signals would cost terms and change nothing.
+// worthless signals would add terms to the value without changing it.
 constexpr double kLeastPrecision = 0.03;
 
 // Expected true signals per change of the page.
@@ -32,8 +32,8 @@ double ToldOf(const PagePosterior& posterior, const SiteModel& site) {
   return posterior.unsignalled == 0 ? 1 : site.told();
 }
 
-// Drops crawls after `begin` that did not become the copy of the page. The interval from `begin`
-// includes theirs.
+// Drops crawls after `begin` that did not become the copy of the page. The interval that starts at
+// `begin` covers their intervals.
 void DropLate(Instant begin, PageStatistics& statistics) {
   auto& recent = statistics.recent;
   while (!recent.empty() && recent.back().fetched > begin) recent.pop_back();
@@ -104,7 +104,8 @@ Instant Estimator::Mark(Instant now, Lessons& lessons) const {
   return lessons.first;
 }
 
-// Precondition: no known rate and no complete signals; all estimators treat these cases alike.
+// Precondition: the spec has neither a known change rate nor complete signals. All estimators treat
+// pages with one of these alike (see Pools).
 PageEstimate Estimator::EstimateAlone(const PageRecord& page, Instant now) const {
   const PageStatistics& statistics = page.detail.statistics;
   const ClassicEstimate classic = options_.kind == EstimatorKind::kChoGm
@@ -271,7 +272,7 @@ void Estimator::RecordLateCrawl(PageRecord& page, const CrawlObservation& seen,
   DropLate(observation.fetched - observation.elapsed, statistics);
   PageState state = page.state;
   aging_.Advance(state, observation.fetched);
-  // Assumes that the exposure accrued at a constant pace over the interval.
+  // Assumes that the exposure grew at a constant pace over the interval.
   const double known = (state.carried_at - (observation.fetched - observation.elapsed)).seconds();
   observation.exposure =
       static_cast<float>(state.exposure * std::min(1.0, observation.elapsed.seconds() / known));

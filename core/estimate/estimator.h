@@ -41,7 +41,7 @@ class Estimator {
   // changes with every crawl of the page and every epoch of its site. A known change rate or
   // complete signals in the spec take precedence over estimates. All results are finite and >= 0,
   // except that signal_weight and the staleness can be infinite. A page without observations gets
-  // the prior. The second function also uses the lessons of the batch so far.
+  // the prior. The second overload also uses the lessons of the batch so far.
   [[nodiscard]] PageEstimate Estimate(const PageRecord& page, Instant now) const;
   [[nodiscard]] PageEstimate Estimate(const PageRecord& page, Instant now,
                                       const Lessons& lessons) const;
@@ -58,9 +58,9 @@ class Estimator {
   [[nodiscard]] const Quarantine& quarantine() const { return quarantine_; }
   [[nodiscard]] Quarantine& quarantine() { return quarantine_; }
 
-  // Bookkeeping of an event. Call these functions after PageAging::Advance to the event, and before
-  // other changes of the state. Changes beyond the page are staged in `lessons`, and functions that
-  // take `lessons` see them.
+  // Bookkeeping of an event. Call these functions after PageAging::Advance has carried the state to
+  // the event, and before the state is changed in any other way. Changes beyond the page are staged
+  // in `lessons`, and functions that take `lessons` see them.
   //
   // RecordCrawl: a successful crawl that was fetched at `seen.fetched`, `seen.elapsed` after the
   // previous crawl. It is appended to the page's statistics, with state.exposure as the exposure of
@@ -98,9 +98,10 @@ class Estimator {
   // learned (core/estimate/site_table.h).
   void BeginEpoch(Instant now);
   void Collect(const PageRecord& page);
-  // Collects the page, carries its state to `now`, and returns the result of Estimate. Evaluates
-  // the evidence only once for both. nullopt = no epoch has ended yet, so Estimate would know only
-  // defaults; FinishEpoch then moves the models of all slots.
+  // Collects the page, carries its state to `now`, and returns the result of Estimate. The evidence
+  // is evaluated only once for both purposes. nullopt = no epoch has ended yet, so Estimate would
+  // know only defaults. In that case, LearnedSites::moved of this epoch has all slots with
+  // collected pages.
   [[nodiscard]] std::optional<PageEstimate> CollectAndEstimate(PageRecord& page, Instant now);
   void EndCollecting();
   // Learn and sites().Sums() take long. Between EndCollecting and FinishEpoch, they may run on
@@ -111,8 +112,8 @@ class Estimator {
   // EndCollecting, Learn and FinishEpoch in one call, for a single estimator.
   void FinishEpoch();
 
-  // SerialiseModel writes the current model for the store, and RestoreModel reads it.
-  // InvalidArgument for text of another version.
+  // SerialiseModel writes the current model for the store, and RestoreModel reads it back. Not OK:
+  // InvalidArgument for text that this release does not read.
   [[nodiscard]] std::string SerialiseModel() const;
   [[nodiscard]] Status RestoreModel(std::string_view text);
 
@@ -133,7 +134,8 @@ class Estimator {
                                         const Lessons& lessons) const;
   [[nodiscard]] PagePosterior Posterior(const PageRecord& page, Instant now,
                                         const Lessons& lessons) const;
-  // Returns `mark_`. If there is none, this is the first event ever, and the mark becomes `now`.
+  // Returns `mark_`. If `mark_` is none, this is the first event ever, and the batch's first event
+  // is returned: an earlier one, or else `now`.
   [[nodiscard]] Instant Mark(Instant now, Lessons& lessons) const;
   void Forget(PageRecord& page, const PagePosterior& posterior) const;
 
@@ -145,8 +147,8 @@ class Estimator {
   Bursts bursts_;
   Quarantine quarantine_;
   std::string quarantine_text_;  // as of EndCollecting
-  // The exposure of ages before `mark_` has been collected. After a start, exposure and events from
-  // before the start are unknown, and are left out.
+  // The exposure of ages before `mark_` has been collected. After a start of the process, earlier
+  // exposure and events are unknown, and are left out.
   Instant mark_;
   Instant last_mark_;
   bool collecting_ = false;

@@ -19,7 +19,7 @@ struct EstimatorOptions {
   // The length of a day. Half-lives and age edges are in days, so only this number must change to
   // accelerate time.
   Duration day = Duration::Days(1);
-  // The instant from which on every event is recorded; none = the first recorded event.
+  // The instant from which every event is recorded; none = the instant of the first recorded event.
   Instant since;
 };
 

@@ -10,7 +10,8 @@
 namespace freshet {
 namespace {
 
-// Each call checks a few hundred sources.
+// The number of sites, or of parts of the quarantine, that one call of WorstHosts::Look checks: a
+// few hundred sources.
 constexpr size_t kSitesALook = 256;
 constexpr size_t kPartsALook = 8;
 

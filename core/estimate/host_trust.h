@@ -37,8 +37,8 @@ void SetPrecision(double signals, double truth, T* out) {
 // not include a host whose model appears or disappears between two calls. Thread-compatible.
 class WorstHosts {
  public:
-  // Finds at most `max` pairs of these sources. If `host` is not empty, finds only pairs of that
-  // host.
+  // Finds at most `max` pairs whose source is in `sources`. If `host` is not empty, finds only
+  // pairs of that host.
   WorstHosts(std::string host, SourceSet sources, size_t max)
       : host_(std::move(host)), sources_(sources), max_(max) {}
 

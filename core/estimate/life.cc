@@ -9,13 +9,14 @@
 namespace freshet {
 namespace {
 
-// The weight of the defaults, and of the model of all hosts as the prior of one host, in deaths and
-// returns.
+// The weights of two priors, each as a number of deaths and of returns: the defaults as the prior
+// of all hosts, and the model of all hosts as the prior of one host.
 constexpr double kDefaultDeaths = 0.1;
 constexpr double kDefaultReturns = 0.02;
 constexpr double kHostDeaths = 5;
 constexpr double kHostReturns = 0.2;
-// A page that is found against all odds counts as at most this many days.
+// One crawl adds at most this many days to the exposure, even if the page had almost certainly been
+// gone.
 constexpr double kMostDays = 1e5;
 
 }  // namespace

@@ -87,9 +87,9 @@ void NewtonStep(const Curvature& c, double* d_alpha, double* d_kappa) {
 }
 
 // Follows Newton's direction from an interior point to the interior optimum. A parameter loses at
-// most nine tenths per step. A step has overshot if the slope at its end is negative and more than
-// half as steep as at its start. False position on the slope then corrects the length; the slope
-// falls along the step, since l is concave.
+// most nine tenths of its value per step. A step has overshot if the slope at its end is negative
+// and more than half as steep as at its start. False position on the slope then corrects the
+// length; the slope falls along the step, since l is concave.
 void SolveInterior(const OneSource& data, double* alpha, double* kappa) {
   Curvature at = CurvatureAt(data, *alpha, *kappa);
   for (int step = 0; step < 200; ++step) {
@@ -155,8 +155,8 @@ SignalEstimate SolveFinite(const OneSource& data) {
       return estimate;
     }
   }
-  // Starts with half of the events that the boundary optimum expects, and gives the other half to
-  // the signals.
+  // Starts with an alpha that explains half of the events that the boundary optimum expects. The
+  // signals explain the other half.
   double interior_alpha = alpha / 2;
   double kappa = alpha * data.unchanged_elapsed / (2 * data.unchanged_signals);
   SolveInterior(data, &interior_alpha, &kappa);

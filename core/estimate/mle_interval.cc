@@ -22,9 +22,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // of each source that ever signalled. alpha follows as D prod_k (1 - gamma_k pi_k / D). For a given
 // pi_k, the best gamma_k maximises a concave function. Along pi_k there can be two maxima (changes
 // come from a few good signals, or signals mean nothing), and a kink where alpha reaches 0. A grid
-// therefore finds the higher maximum. The root of the slope (the envelope theorem) gives its exact
-// place or, if there is a kink, golden-section search does. Several sources are optimised in turn
-// until none moves.
+// therefore finds the higher maximum. Its exact place is the root of the slope (by the envelope
+// theorem) or, if there is a kink, the result of a golden-section search. Several sources are
+// optimised in turn until none moves.
 class ChangeRateProfile {
  public:
   explicit ChangeRateProfile(const Observations& observations) : observations_(observations) {
@@ -36,7 +36,8 @@ class ChangeRateProfile {
     other_.resize(observations.size());
   }
 
-  // The maximum of the log-likelihood at that change rate, and its derivative.
+  // The maximum of the log-likelihood at `change_rate`, and its derivative with respect to the
+  // change rate.
   [[nodiscard]] ValueAndSlope At(double change_rate) {
     change_rate_ = change_rate;
     for (int round = 0; round < 300; ++round) {

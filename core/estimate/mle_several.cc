@@ -182,7 +182,7 @@ class ConcaveProblem {
   std::vector<double> quiet_;  // column sums of the unchanged intervals
 };
 
-// Sources by kind, which depends only on their counts.
+// The sources, divided by whether their weight is finite. Only the counts of a source decide this.
 struct Sources {
   std::vector<size_t> finite;
   std::vector<size_t> infinite;

@@ -13,11 +13,11 @@
 
 namespace freshet {
 
-// The observations (tau, n_k, z) of one page. Each is a crawl at the time `elapsed` = tau after the
-// previous crawl. `signals` = n_k is the number of signals from source k in between. `changed` = z
-// is 1 if the content had changed, otherwise 0. The unit of time is arbitrary, and every rate
-// estimated from the observations is per that unit. Counts are doubles, because fading observations
-// have fractional counts.
+// The observations (tau, n_k, z) of one page. Each observation is a crawl at the time `elapsed` =
+// tau after the previous crawl. `signals` = n_k is the number of signals from source k in between.
+// `changed` = z is 1 if the content had changed, otherwise 0. The unit of time is arbitrary. Rates
+// that are estimated from the observations are per this unit. Counts are doubles, because fading
+// observations have fractional counts.
 //
 // Invariants: every elapsed is finite and > 0, every count is finite and >= 0, and every
 // observation has one count for each source. Columns are contiguous, so an estimator reads only

@@ -1,5 +1,5 @@
-// Operational time. Real pages change in bursts, so the chance of the next event depends on the age
-// u of the last one. The curve G(u), pooled over a site, is the intensity of events at age u
+// Operational time. Real pages change in bursts, so the chance of another event depends on the age
+// u of the last event. The curve G(u), pooled over a site, is the intensity of events at age u
 // relative to the page's mean rate. In operational time, dt' = G(u) dt, every page is a Poisson
 // process (docs/model.md, "The default estimator"). Cox and Lewis ("The statistical analysis of
 // series of events", 1966) call this a modulated renewal process.
@@ -12,9 +12,9 @@
 namespace freshet {
 
 inline constexpr int kAgeBins = 8;
-// The largest share of the logarithm of a learned curve that is kept. The rates of pages rise with
-// every event and then fade, so they already reflect part of the clustering. docs/experiments.md
-// measures the gain.
+// A learned curve keeps at most this share of its logarithm. The rates of pages rise with every
+// event and then fade, so they already reflect part of the clustering. docs/experiments.md measures
+// the gain.
 inline constexpr double kAgeCurveKept = 0.7;
 // The ages, in days, at which the curve steps. Bin b is from kAgeEdges[b - 1] to kAgeEdges[b]. The
 // last bin has no end.
@@ -68,10 +68,10 @@ struct AgeCounts {
   void Fade(double factor);
 
   // The curve relative to `prior`: G/prior = (events + 5)/(c prior expected + 5) in each bin. c
-  // makes both sums equal, so it does not matter what share of a page's events `rate` includes. The
-  // logarithm is then shrunk towards 0 by the factor kAgeCurveKept max(0, 1 - (bins - 1)/deviance)
-  // (James and Stein 1961), where `deviance` is that of the counts from `prior`. If events come
-  // evenly, noise is therefore not mistaken for a curve.
+  // makes the sum of `events` equal to that of c prior expected, so it does not matter what share
+  // of a page's events `rate` includes. The logarithm is then shrunk towards 0 by the factor
+  // kAgeCurveKept max(0, 1 - (bins - 1)/deviance) (James and Stein 1961), where `deviance` is that
+  // of the counts from `prior`. If events come evenly, noise is therefore not mistaken for a curve.
   [[nodiscard]] AgeCurve Fit(const AgeCurve& prior) const;
 };
 

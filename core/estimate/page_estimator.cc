@@ -19,7 +19,7 @@ constexpr double kMinChance = 1e-9;
 constexpr double kMinInformation = 1e-3;
 constexpr int kMaxSteps = 60;
 // A step of expectation-maximisation is lengthened to the zero of the secant through the last two
-// steps, by at most this factor. This needs only a third of the steps.
+// steps, by at most this factor. Expectation-maximisation then needs only a third as many steps.
 constexpr double kLongest = 8;
 constexpr double kTolerance = 1e-4;
 
@@ -80,7 +80,7 @@ double Accelerated(double step, double step_before, double moved) {
 // The evidence of an interval about silent changes has the weight e^(-kDoubt sum kappa n).
 constexpr double kDoubt = 6;
 
-// A shift of a page's rate, because a page can become active or quiet. Evidence about the rate from
+// A shift of a page's rate: the page has become active or quiet. Evidence about the rate from
 // before `since` counts with `weight`.
 struct RateShift {
   Instant since;
@@ -350,9 +350,9 @@ class Maximisation {
     return changes;
   }
 
-  // The log likelihood ratio of a change point (Hinkley 1970), at the best of the kept crawls. It
-  // is c ln(c/e) - c + e if there were c changes since then and e were expected. If c is larger, e
-  // is raised by up to one change, because changes come in clusters.
+  // Finds the kept crawl with the highest log likelihood ratio of a change point (Hinkley 1970).
+  // The ratio is c ln(c/e) - c + e if there were c changes since that crawl and e were expected. If
+  // c is larger, e is raised by up to one change, because changes come in clusters.
   RateShift FindShift() const {
     RateShift best;
     double most = kShiftGain;
@@ -428,12 +428,12 @@ class Maximisation {
     result_.shape = std::max(information + of_prior, kMinInformation);
   }
 
-  // Sets the Poisson count and exposure that represent the data. They are the expected ones minus
-  // their missing information, so that they have the score of the data. If most information is
-  // missing, this would extrapolate far beyond the rates of the data, so at most half counts as
-  // missing. A fading sum varies less than a count of the same size: over a time in which its
-  // weights fall to w, by the factor (1 + w)/2. Without this correction, all rates would seem
-  // alike.
+  // Sets the Poisson count and exposure that represent the data. Both are the expected values,
+  // reduced by the missing information, so that they have the score of the data. If most
+  // information were missing, this reduction would extrapolate far beyond the rates of the data. So
+  // at most half of the information counts as missing. A fading sum varies less than a count with
+  // the same mean: if its weights fall to w, by the factor (1 + w)/2. Without a correction for
+  // this, all rates would seem alike.
   void FitRatePair(double information) {
     constexpr double kLeastShare = 0.5;
     const double exposure = Exposure() - PriorDays();
@@ -468,8 +468,9 @@ class Maximisation {
       told = std::max(told, of_source);
     }
     result_.told_changes += interval.recall_weight * told;
-    // A count and its expectation that have the score and the information of this interval in the
-    // logarithm of the share. They are almost nothing if signals explain the change.
+    // Adds a count and its expectation. Together they have the score and the information of this
+    // interval about the logarithm of the silent share. Both are nearly 0 if signals explain the
+    // change.
     const double own = OwnOf(interval);
     if (!(split.s < 40)) return;
     const double gain = split.s < 1e-9 ? 1 : own / std::expm1(split.s);

@@ -33,7 +33,8 @@ struct PageClass {
   // In crawled intervals, fading with kRecallHalfLifeDays:
   double signals = 0;
   double truth = 0;  // expected number of true signals
-  // The page has signals of the class in crawls that are still kept, or since the last crawl.
+  // The page has signals of the class in the intervals of crawls that are still kept, or since the
+  // last crawl.
   bool seen = false;
   // The logarithm of the factor by which a quarantine multiplies the odds of the class's signals
   // (core/estimate/quarantine.h). The owner sets it. The page's own evidence is not shifted.
@@ -101,7 +102,7 @@ struct PagePosterior {
                                          const PageState& state, const PageStatistics& statistics,
                                          Instant now, Duration day);
 
-// The evidence that is lost from the window of a page with its oldest observation, under the
+// The evidence that a page's window loses with its oldest observation, as expected under the
 // posterior: unsignalled changes and true signals.
 struct OldEvidence {
   double unsignalled = 0;

@@ -55,7 +55,7 @@ struct SignalledInterval {
   bool changed = false;
 };
 
-// The part of a source's shift that is applied.
+// The part of a source's shift b that is applied: half of it, if the source is in quarantine.
 struct SourceShift {
   uint8_t source = 0;
   double shift = 0;  // <= 0
@@ -87,9 +87,10 @@ struct QuarantineNews {
 
 enum class QuarantineChange : uint8_t { kNone, kBegun, kEnded };
 
-// The sources of the hosts of one shard. Each host is in one shard, so results do not depend on the
-// number of shards. Bounded: at most limits::kMaxWatchedSources sources. Beyond that, the sources
-// whose last crawl is longest ago are forgotten, but sources in quarantine only after all others.
+// The sources of the hosts of one shard. All sources of a host are in one shard, so results do not
+// depend on the number of shards. Bounded: at most limits::kMaxWatchedSources sources. Beyond that,
+// the sources whose last crawl is longest ago are forgotten, but sources in quarantine only after
+// all others.
 //
 // Owner thread only.
 class Quarantine {

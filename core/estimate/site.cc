@@ -16,7 +16,7 @@
 namespace freshet {
 namespace {
 
-// No host begins with this.
+// The start of a slot line. No host name starts with this text.
 constexpr std::string_view kSlotPrefix = "#slot ";
 
 absl::string_view Text(std::string_view text) { return {text.data(), text.size()}; }

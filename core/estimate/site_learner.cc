@@ -13,8 +13,8 @@
 namespace freshet {
 namespace {
 
-// The weight of the model of all hosts as the prior of one host: changes (recall and silent share),
-// false signals, and pages with exactly the mean rate.
+// The weight of the model of all hosts as the prior of one host: changes for the recall, changes
+// for the silent share, false signals, and pages with exactly the mean rate.
 constexpr double kHostChanges = 10;
 constexpr double kHostUntold = 5;
 constexpr double kHostFalseSignals = 2;
@@ -37,8 +37,9 @@ constexpr double kLeastOdds = 0.05;
 constexpr uint64_t kMinPagesForShape = 200;
 
 constexpr double kMinShape = 0.05;
-// The rates of real pages spread at least this much. The likelihood sees less spread, because
-// evidence fades or is missing. docs/experiments.md measures the gain.
+// The maximum shape of a site's change rates: the rates of real pages spread at least this much.
+// The likelihood sees less spread, because evidence fades or is missing. docs/experiments.md
+// measures the gain.
 constexpr double kMaxSiteShape = 1;
 constexpr double kMinFalseShape = 0.2;
 constexpr double kMaxFalseShape = 3;

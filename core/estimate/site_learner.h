@@ -57,12 +57,12 @@ class SiteLearner {
     // Over the hosts that use the class:
     double changes = 0;
     double false_exposure = 0;
-    // The number of pages, and the sums of their false rates, as multiples of their site's mean,
-    // and of the logarithms of these multiples.
+    // `pages`: the number of pages. Each page's false rate is taken as a multiple of its site's
+    // mean. `ratio` and `log_ratio`: the sums of these multiples and of their logarithms.
     double pages = 0;
     double ratio = 0;
     double log_ratio = 0;
-    bool seen = false;  // the class has signalled a page, recently at least
+    bool seen = false;  // the class has signalled some page, at least recently
     // Cache: the digamma of the shape that all pages without signals of the class share.
     double unseen_shape = 0;
     double unseen_digamma = 0;

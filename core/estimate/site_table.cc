@@ -80,7 +80,8 @@ void SiteTable::Begin() {
 void SiteTable::CountSeatless(const std::string& host, double evidence) {
   seatless_[host] += evidence;
   if (seatless_.size() <= limits::kMaxSiteModels) return;
-  // Every host loses the median evidence, and half of them are forgotten.
+  // Every host loses the median evidence, which leaves half of the hosts without evidence. These
+  // are forgotten.
   std::vector<double> all;
   all.reserve(seatless_.size());
   for (const auto& [name, weight] : seatless_) all.push_back(weight);

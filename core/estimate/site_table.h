@@ -24,13 +24,12 @@
 namespace freshet {
 
 // Holds the models by number. Number 0 stands for all hosts together, and is the model of hosts
-// without a seat. For pages that have not been estimated again since, a number keeps its meaning. A
-// number that has lost its host stands for all hosts until it is reassigned.
+// without a seat. A number that has lost its host stands for all hosts until it is reassigned.
 //
 // A seat is room for the model of one host. Seats are limited (limits::kMaxSiteModels), and go to
 // the hosts with the most evidence (crawls and pages), in whatever order hosts arrive. Hosts
 // without a seat are counted by the heavy hitters' algorithm of Misra and Gries (1982) with
-// weights, which takes as much memory again.
+// weights. At most limits::kMaxSiteModels hosts are counted at a time.
 //
 // As long as no shard has more hosts than seats, models are identical to the last bit for every
 // division of hosts among shards; the numbers of sites are not. If there are more hosts, those
@@ -46,8 +45,8 @@ class SiteTable {
   [[nodiscard]] const SiteModel& model(uint16_t number) const {
     return sites_[Known(number)].model;
   }
-  // The counts that events and epochs fill: those of a site or, for pages whose hosts have no seat,
-  // those of their slot.
+  // The counts to which events and epochs add: those of the page's site or, if the host has no
+  // seat, those of the page's slot.
   [[nodiscard]] SiteCounts& counts(uint16_t number, PageNumber page) {
     const size_t known = Known(number);
     return sites_[known].host.empty() ? slot_counts_[SlotOf(page)] : sites_[known].counts;
@@ -119,7 +118,7 @@ class SiteTable {
 
   std::vector<Site> sites_;
   bool learned_ = false;
-  // For the pages of a slot whose hosts have no seat.
+  // By slot, for the pages whose hosts have no seat.
   absl::flat_hash_map<Slot, SiteCounts> slot_counts_;
   absl::flat_hash_map<Slot, SiteLearner> slot_learners_;
   Counts collected_;  // as of EndCollecting

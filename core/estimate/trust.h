@@ -23,8 +23,9 @@ struct SourceTrust {
   double recall = 0;  // share of all changes that this class signals
 };
 
-// How reliable the signals of a source have been at one host: over all burst classes, and in the
-// last few dozen crawls. A host without its own model has only `lately`.
+// How reliable the signals of a source have been at one host. `lately` covers the last few dozen
+// crawls; all other fields sum over all burst classes. For a host that has no model of the source,
+// the other fields follow from `lately`.
 struct HostTrust {
   std::string host;
   uint8_t source = 0;
