@@ -10,7 +10,8 @@
 //   Pacer(holder.rate(now))  <-- RateGrant --     GrantBook limits what can be granted now
 //
 // The sum of all grants that nodes obey never exceeds R, even if messages are lost, late, repeated
-// or out of order, and whichever node leads. This relies on three guarantees of the environment:
+// or out of order. It does not matter which node leads. This bound relies on three guarantees of
+// the environment:
 //
 // 1. At any instant, the clocks of any two machines differ by at most
 //    FleetRateOptions::clock_bound.
@@ -46,7 +47,7 @@ namespace freshet {
 // Identifies one run of one node.
 using NodeId = StrongId<struct NodeIdTag, uint64_t>;
 
-// Max nodes among which one leader splits the crawl rate.
+// The maximum number of nodes among which one leader splits the crawl rate.
 inline constexpr size_t kMaxFleetNodes = 4096;
 
 // How a fleet shares its crawl rate. Must be equal on all machines. Value type, thread-compatible.
@@ -59,7 +60,7 @@ struct FleetRateOptions {
   Duration lifetime = Duration::Seconds(10);
   // The largest difference between the clocks of two machines.
   Duration clock_bound = Duration::Millis(500);
-  // A node that sends no report for this time gets no more grants: it could be dead.
+  // A node that sends no report for this time gets no more grants, because it might be dead.
   Duration silence = Duration::Seconds(5);
   // How strongly a node's rate reacts when its price differs from the common price. A node with
   // elasticity -1 gets (price/common price)^gain times the rate that keeps its price.
@@ -71,8 +72,8 @@ struct FleetRateOptions {
   // The minimum rate of a node with pages and credit, as a share of the mean rate of all nodes.
   // With it, every node has a price to report.
   double probing_share = 0.01;
-  // The leader makes cuts of a rate by less than this share only in every tenth round: until the
-  // node has answered, no other node can use the rate that it gives up.
+  // The leader cuts a rate by less than this share only in every tenth round, because no other node
+  // can use the freed rate until the node has answered.
   double dead_band = 0.01;
   // The number of places in the fleet (RateReport::place), each with one node at a time; 0 = nodes
   // have no places.

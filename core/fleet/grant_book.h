@@ -49,12 +49,14 @@ class GrantBook {
 
   // Drops expired grants. Call it before Allowed, Claim and Free.
   void Expire(Instant now);
-  // Records that the node obeyed this grant of the present term, so it obeys no earlier grant.
+  // Records that the node obeyed this grant of the present term. From then on, the node obeys no
+  // earlier grant.
   void Acknowledge(NodeId node, uint64_t number);
-  // Records that the node obeys this grant of an earlier term. `sent` is the time of the node's
-  // report, by the node's clock. The book must be sure that the predecessor counted the grant when
-  // it stopped. So Adopt accepts only reports that were sent after this term began, and takes an
-  // expired grant as a rate of 0. A node that reports no valid grant becomes Unbound.
+  // Records that the node obeys the grant `held`, which is of an earlier term. `sent` is the time
+  // of the node's report, by the node's clock. The book must be sure that the predecessor still
+  // counted the grant when the predecessor stopped. So Adopt accepts only reports that were sent
+  // after this term began, and takes an expired grant as a rate of 0. A node that reports no valid
+  // grant becomes Unbound.
   void Adopt(const RateGrant& held, Instant sent, Instant now);
   // Frees the grants of a node that will never pick pages again.
   void Release(NodeId node);
@@ -73,7 +75,8 @@ class GrantBook {
     const auto it = adopted_.find(node);
     return it != adopted_.end() && it->second == 0;
   }
-  // The highest rate that the node might obey now; and the sum of these rates over all nodes.
+  // Claim: the highest rate that the node might obey now. Claimed: the sum of the claims of all
+  // nodes.
   [[nodiscard]] Rate Claim(NodeId node) const;
   [[nodiscard]] Rate Claimed() const { return Rate::PerSecond(limits_.front().claimed); }
   // The rate that can be granted in addition to all claims.

@@ -16,7 +16,7 @@ namespace freshet {
 //
 // Add the value of the best remaining page (ShardState::Peek) at regular intervals. The value of
 // the next crawl is known without a crawl, so this also works at rate 0. A burst of signals then
-// counts for as long as its pages wait, and not once per crawl.
+// affects the price for as long as its pages wait, and not once per crawl.
 class PriceMeter {
  public:
   // Precondition: memory > 0.

@@ -184,13 +184,13 @@ void RateLeader::ExpectRates(const std::vector<Part>& parts) const {
 double RateLeader::MostOf(const Node& node, double mean) const {
   if (node.report.pages == 0) return 0;
   const double at_once = static_cast<double>(node.report.credit) / options_.round.seconds();
-  // Without credit, the workers can take only what they take now.
+  // Without credit, the workers can take no more than they take now.
   double most = node.use.used * (node.report.credit == 0 ? 1.0 + options_.dead_band : kHeadroom);
   most += at_once;
   const double could = node.use.had * options_.round.seconds() * node.reports;
   if (could >= kTellingCrawls && node.use.used < kUsesAll * node.use.had) {
-    // The workers would take more than the node hands out: its hosts are not free, or it has few
-    // pages.
+    // Here the workers would take more pages than the node hands out: the node's hosts are not
+    // free, or it has few pages.
     const bool takes_all = node.recent.used >= kTakesAll * node.recent.had;
     const double takes = std::max(node.use.used * kHeadroom,
                                   node.recent.used * (takes_all ? kBackAgain : kHeadroom));

@@ -46,7 +46,7 @@ struct FleetRateFigures {
 // far longer than a round. A rule that raised a rate for as long as the price is too high would
 // overshoot for hours. With the formula above, a price approaches lambda and slows down on the way.
 // A higher gain makes this faster. In each round, a rate moves only a part of the way to its
-// target, and at most doubles or halves, so that delays and chance do no harm.
+// target, and at most doubles or halves, so that delays and random errors do no harm.
 //
 // Rate that a node cannot use goes to other nodes. A node gets at most its recent use plus the
 // credit of its workers, and nothing if it has no pages. With pages and credit, it gets at least

@@ -10,8 +10,8 @@
 
 namespace freshet {
 
-// A division, and the number of divisions. The default is a server that has all slots. Value type,
-// thread-compatible.
+// A division, and the number of divisions. The default is a single division that has all slots.
+// Value type, thread-compatible.
 struct SlotDivision {
   uint32_t divisions = 1;  // 1..kSlots
   uint32_t division = 0;   // below `divisions`
@@ -22,8 +22,8 @@ struct SlotDivision {
   }
   [[nodiscard]] constexpr bool Has(Slot slot) const { return Of(slot) == division; }
 
-  // The division whose server keeps what the fleet has only once: crawl rate, settings, crawl
-  // frontier.
+  // The division whose server keeps the things that a fleet has only once: the crawl rate, the
+  // settings and the crawl frontier.
   static constexpr uint32_t kKeeper = 0;
   [[nodiscard]] constexpr bool keeps() const { return division == kKeeper; }
 
