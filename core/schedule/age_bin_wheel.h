@@ -31,9 +31,9 @@ class AgeBinWheel {
   // one bucket later.
   void Set(PageId page, Instant edge);
 
-  // Appends at most `max` pages whose edges are due. Each of them has no edge afterwards.
+  // Appends at most `max` pages whose edges are due. Afterwards these pages have no edge.
   void TakeDue(Instant now, size_t max, std::vector<PageId>* pages);
-  // When TakeDue next has something to do; infinite = never.
+  // The time at which TakeDue next has something to do; infinite = never.
   [[nodiscard]] Instant next() const;
   // The number of entries, including void ones.
   [[nodiscard]] size_t entries() const { return entries_; }

@@ -44,7 +44,7 @@ struct Books {
   Books(const Books&) = delete;
   Books& operator=(const Books&) = delete;
 
-  const ShardOptions options;  // the policy is that of the start; PolicySwitch has the present one
+  const ShardOptions options;  // the policy here is that of the start; see PolicySwitch
   Learning learning;
   HostBook hosts;
   CrawlBook crawls;
@@ -53,7 +53,8 @@ struct Books {
   EventCounts counts;
 };
 
-// `field` is the field of the refused request, with ": "; empty = none.
+// The error for a page that exceeds the maximum number of pages of the shard. `field`: the field of
+// the refused request, followed by ": "; empty = none.
 [[nodiscard]] inline Status TooManyPages(std::string_view field, const Books& books) {
   return MakeStatus(absl::StatusCode::kResourceExhausted,
                     "{}a shard has at most {} pages: the server needs more shards", field,

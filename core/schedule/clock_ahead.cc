@@ -9,7 +9,8 @@
 namespace freshet {
 namespace {
 
-// The time when the state was written, or earlier. None of its times was in the future then.
+// Returns a lower bound of the time at which the state was written. The times compared here were
+// not in the future then.
 Instant WrittenAt(const PageState& page) {
   return std::max({page.first_seen, page.last_crawl, page.carried_at, page.last_event});
 }
@@ -48,7 +49,8 @@ Duration CapAtNow(Instant now, PageRecord* page) {
 
 Duration CapAtNow(Instant now, LeaseRecord* lease) {
   const Duration ahead = lease->assigned - now;
-  // Leases are made ahead of their ticks. They can be handed out at earlier ticks that are free.
+  // A lease can be slightly ahead although no clock was wrong: `assigned` is the time of its tick,
+  // and the lease is made earlier.
   if (ahead <= kClocksDiffer) return {};
   lease->assigned = now;
   MoveEnd(ahead, now, &lease->deadline);

@@ -17,8 +17,8 @@ struct PageState;
 // The largest normal difference between the clocks of a server and its successor.
 inline constexpr Duration kClocksDiffer = Duration::Seconds(1);
 
-// How far those times of the page that come from the server's clock are ahead of `now`; 0 = within
-// the normal difference of clocks.
+// Returns how far the page's times are ahead of `now`; 0 = within the normal difference of clocks.
+// Only times from the server's clock count.
 [[nodiscard]] Duration AheadOf(Instant now, const PageState& page);
 
 // Changes the record so that none of its times is later than `now`. Returns how far its times were

@@ -71,12 +71,13 @@ class CrawlTable {
   [[nodiscard]] size_t deletions() const { return deletions_; }
   // Returns true if a crawl id has, or had, a class other than 0.
   [[nodiscard]] bool has_classes() const { return has_classes_; }
-  // The crawl ids with terms, and below, those whose terms set politeness.
+  // with_terms: the crawl ids with terms. polite: the crawl ids whose terms set politeness.
   [[nodiscard]] const std::vector<CrawlIndex>& with_terms() const { return with_terms_; }
   [[nodiscard]] const std::vector<CrawlIndex>& polite() const { return polite_; }
 
   // Adds or removes a page. `host_pages` is the number of pages on the host, of all crawl ids,
-  // including this page for Add but not for Remove. `placed`: the quota counts the page already.
+  // including this page for Add but not for Remove. `placed`: true if the quota counts the page
+  // already.
   void Add(PageId page, HostId host, CrawlIndex crawl, uint32_t host_pages, bool placed);
   void Remove(PageId page, HostId host, uint32_t host_pages);
   [[nodiscard]] CrawlIndex Of(PageId page) const {
@@ -110,7 +111,8 @@ class CrawlTable {
   absl::flat_hash_map<std::string, CrawlIndex> by_name_;
   Shares shares_{limits::kMaxCrawls};
   SegmentedArray<CrawlIndex> of_page_;  // by PageId; for ids beyond its end the index is 0
-  // Numbers of pages of crawl ids other than index 0: by host and crawl id, and by host.
+  // Numbers of pages of crawl ids other than index 0. `pages_of_pair_`: by host and crawl id.
+  // `others_of_host_`: by host.
   PartedMap<uint64_t, uint32_t> pages_of_pair_;
   PartedMap<HostId, uint32_t> others_of_host_;
   size_t deletions_ = 0;

@@ -69,15 +69,17 @@ struct RecheckPage {
 };
 
 // A worker's result. `lease` or a key identifies the page; if both are set, they must agree. A
-// result that ends an open lease always counts. `fetched`, which is by the worker's clock, is then
-// moved into the time of the lease. If the outcome cannot be decided, the worse one is assumed.
+// result that ends an open lease always counts. In that case `fetched`, which is by the worker's
+// clock, is moved into the time of the lease. If the outcome cannot be decided, the worse one is
+// assumed.
 struct ReportCrawl {
-  std::optional<PageKey> key;  // with a lease, unset if the text is no key or of another slot
+  std::optional<PageKey> key;  // with a lease: unset if the text is no key of the lease's slot
   std::optional<PageKey> as_sent;
   LeaseId lease;  // 0 = none
   Instant fetched;
-  // The outcomes error, gone, moved and denied count as reported. Otherwise, digests decide if a
-  // digest of the same length is stored. Unset: needs a stored digest, or HTTP status 304.
+  // The outcomes error, gone, moved and denied count as reported. For other outcomes, the digests
+  // decide if a digest of the same length is stored. If the outcome is unset, the result needs a
+  // stored digest to compare with, or HTTP status 304.
   std::optional<CrawlOutcome> outcome;
   // False = the worker only guesses between changed and unchanged. Unless digests can be compared,
   // the shard then learns only that its copy is as new as the fetch.
@@ -122,9 +124,9 @@ struct ReturnLease {
   LeaseId lease;
   AllowedCrawls allowed;  // crawl ids that the worker is allowed to use
   Reporter reporter;
-  // The page never left the server, so this assignment delays neither the page nor its host. The
-  // last page of the host that did leave might have left later than planned, at `host_left`; none =
-  // not known.
+  // The page never left the server, so this assignment delays neither the page nor its host.
+  // `host_left`: when the last page of the host left the server, which might be later than planned;
+  // none = not known.
   bool never_left = false;
   Instant host_left;
 };
@@ -155,8 +157,8 @@ struct BlockHost {
   bool asked = false;
 };
 
-// Deletes the record of a host that has no pages and nothing else to keep. Does nothing if this has
-// changed in the meantime. Comes from the shard itself.
+// Deletes the record of a host that has no pages and nothing else to keep. Does nothing if the host
+// has pages or something to keep by now. Comes from the shard itself.
 struct ForgetHost {
   std::string host;
 };

@@ -13,7 +13,7 @@
 
 namespace freshet {
 
-// The reason that decides when the page is crawled next.
+// The reason that determines when the page is crawled next.
 enum class Verdict : uint8_t {
   kDue,         // one of the next pages, by value or by the plan
   kBelowPrice,  // below the price, or later by the plan
@@ -27,19 +27,20 @@ enum class Verdict : uint8_t {
 // Explains why a page is or is not crawled now.
 struct Explanation {
   double value = 0;
-  // The factor on the value of the policy's formula, in (0, 1]. Under `default` it is less than 1
-  // for pages that might be gone (core/estimate/life.h) or can wait (core/schedule/urgency.h).
+  // The value is that of the policy's formula times this factor, which is in (0, 1]. Under
+  // `default` it is less than 1 for pages that might be gone (core/estimate/life.h) or can wait
+  // (core/schedule/urgency.h).
   double value_share = 1;
   double price = 0;
   double staleness = 0;
-  double effective_elapsed_seconds = 0;  // infinite if stale, but all changes are signalled
+  double effective_elapsed_seconds = 0;  // infinite if the page is stale and signals complete
   PageEstimate estimate;
   Instant next_crawl;     // expected if no signal comes; infinite = never at this price
   Instant eligible_from;  // none = now
   std::optional<LeaseRecord> lease;
   HostStatus host;
   int host_throttles = 0;  // throttled answers in a row that still lengthen the host's pauses
-  Instant host_free;       // infinite = when one of its pages comes back
+  Instant host_free;       // infinite = once one of its pages comes back
   Verdict verdict = Verdict::kNever;
   std::string why;  // the verdict in one sentence, for people
 };

@@ -32,7 +32,8 @@ bool NeverDue(const IndexEntry& entry) {
 
 // When a gone page is to be looked for; infinite = only on request.
 Instant LookedForAt(const PageSpec& spec, const PageState& state) {
-  // A page of importance 0 is looked for only if max_interval would make it crawled.
+  // A page of importance 0 is looked for only if it has a max_interval, which would force its
+  // crawls.
   const bool worth = spec.importance > 0 || spec.max_interval > Duration();
   return worth && state.times_gone > 0 ? state.retry_at : Instant::Infinite();
 }
@@ -41,8 +42,8 @@ Instant LookedForAt(const PageSpec& spec, const PageState& state) {
 // be wrong.
 constexpr double kLeastWorth = 1e-3;
 
-// The time of the last crawl, from which the page interval counts; none = no interval applies, as
-// after a recheck.
+// The time of the last crawl, from which the page interval counts; none = no interval applies, for
+// example because a recheck is requested.
 Instant IntervalStart(const PageState& state) {
   return state.recheck ? Instant() : state.last_crawl;
 }
@@ -51,8 +52,8 @@ Instant IntervalStart(const PageState& state) {
 // exists, and lowers it if the page can wait.
 void WeighAsDefault(const PageState& state, CrawlClass crawl_class, const Books& books,
                     IndexEntry* entry) {
-  // The page is filed again at its next edge. The probability only falls until then, so its value
-  // at the edge is the safe choice.
+  // The page is filed again at its next edge. The probability only falls until then, so the
+  // probability at the edge is the safe choice.
   const Instant edge = books.learning.estimator().aging().NextEdge(state);
   const double alive = books.learning.estimator().aging().AliveChance(
       state, edge.infinite() ? state.carried_at : edge);
@@ -67,10 +68,10 @@ void WeighAsDefault(const PageState& state, CrawlClass crawl_class, const Books&
   weigh(books.pages.picks.prices().urgencies[crawl_class].Share(*entry));
 }
 
-// A page that has been gone for a time T comes back at the rate returns/T (core/estimate/life.h).
-// So a crawl that looks for it is worth as much as a crawl of a page that changes at this rate, and
-// competes by this value. So dead pages take few crawls from living ones, even if pages die all the
-// time.
+// A page that has been gone for a time T comes back at the rate returns/T (core/estimate/life.h). A
+// crawl that looks for it is therefore worth as much as a crawl of a page that changes at this
+// rate, and competes with other crawls by this value. Dead pages then take few crawls from living
+// ones, even if pages die all the time.
 void FileAsGone(const PageSpec& spec, const PageState& state, const Books& books,
                 IndexEntry* entry) {
   const Instant look = LookedForAt(spec, state);
@@ -111,7 +112,7 @@ IndexEntry MakeEntry(const PageSpec& spec, const PageState& state, HostId host,
     WeighAsDefault(state, crawl_class, books, &entry);
   entry.host = host;
   entry.eligible_from = std::max(spec.not_before, state.retry_at);
-  // Without a min_interval, no wait is filed. This spares most pages an alarm.
+  // Without a min_interval, no wait is filed, so most pages need no alarm.
   if (state.crawled() && spec.min_interval > Duration()) {
     entry.eligible_from = std::max(entry.eligible_from, state.last_crawl + spec.min_interval);
   }
@@ -149,7 +150,7 @@ Instant AskedAt(PageId id, const PageState& state, const Books& books) {
   const float probability = books.pages.picks.SignalProbability(id);
   if (probability == 0) return Instant::Infinite();
   // Signals count changes since the last crawl. A page that was never crawled has no copy yet, so
-  // it asks at once.
+  // it asks for a crawl at once.
   if (!state.crawled()) return state.first_seen;
   int signals = 0;
   for (const SignalCounts::Entry& entry : state.signals.entries()) signals += entry.count;

@@ -9,7 +9,8 @@
 namespace freshet {
 namespace {
 
-// More than a step can add, so dropped lots are gone before as many hosts can come again.
+// Higher than the number of hosts that one step can add, so dropped lots are freed faster than new
+// hosts are added.
 constexpr size_t kHostsForgottenAtATime = 64;
 
 }  // namespace
@@ -167,8 +168,8 @@ std::optional<ClassedPick> ForcedPages::Best(Instant at, ClassSet among) {
     if (lot == nullptr || lot->its.index.size() == 0) continue;
     const CrawlClass crawl_class = ClassOf(*lot);
     if ((among & SetOf(crawl_class)) == 0) continue;
-    // No page ranks before its crawl id. So if the crawl id does not rank before the best page so
-    // far, no page of the lot does.
+    // The rank of the crawl id alone, as of the earliest instant, is a bound: no page of the lot
+    // ranks before it. If this bound does not rank before the best page so far, the lot is skipped.
     if (best && lot->crawl) {
       ForcedTurn earliest = TurnOf(*lot->crawl);
       earliest.since = Instant();
@@ -195,8 +196,8 @@ void ForcedPages::TakeTurn(PageId page) {
   const ForcedTurn turn = TurnOf(page);
   turns_.Note(turn);
   EndTurn(In(page), turn.domain);
-  // Crawl ids that share a lot take no turns among themselves there, only domains do. So a pick
-  // also ends the domain's turn in all shared lots.
+  // In a shared lot, only domains take turns, not the crawl ids that share it. So a pick also ends
+  // the domain's turn in all shared lots.
   for (const auto& [owner, lot] : shared_) EndTurn(*lots_[lot], turn.domain);
 }
 

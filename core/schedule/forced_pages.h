@@ -1,12 +1,13 @@
-// Pages that are forced now or will be: each must be crawled from a given instant on, whatever its
+// Pages that are forced now or will be forced later. A forced page must be crawled whatever its
 // value.
 //
-// Each crawl id with forced pages has a lot: an index whose best page is the one that is forced the
-// longest. The host groups inside a lot are domains. A domain that had its turn is blocked until no
-// other domain of the lot has a page. Between lots, the counts of recent turns decide
-// (core/schedule/forced_turns.h). Clients share the lots like the places of other tables
-// (core/base/shares.h). Crawl ids that get no lot share a further one with the other crawl ids of
-// their client, or with those of all clients that have no lot.
+// Each crawl id with forced pages has a lot: an index whose best page is the one that has been
+// forced the longest. The host groups inside a lot are domains. After a turn, a domain is blocked
+// until no other domain of the lot has a page to pick. Between lots, the counts of recent turns
+// decide (core/schedule/forced_turns.h). Clients share the lots as they share the places of other
+// tables (core/base/shares.h). If a crawl id gets no lot and its client has lots, the crawl id
+// shares an additional lot with other crawl ids of the client. If the client has no lot, the crawl
+// id shares a lot with the crawl ids of all clients without lots.
 #ifndef FRESHET_CORE_SCHEDULE_FORCED_PAGES_H_
 #define FRESHET_CORE_SCHEDULE_FORCED_PAGES_H_
 
@@ -38,8 +39,8 @@ class ForcedPages {
   // client whose crawl ids share one.
   static constexpr uint64_t kMostLots = 256;
 
-  // Both references must outlive this object, and must know every page before it is put. `crawls`:
-  // nullptr = all pages have the same crawl id.
+  // Both arguments must outlive this object, and must know every page before the page is put.
+  // `crawls`: nullptr = all pages have the same crawl id.
   ForcedPages(const HostGate& hosts, const CrawlTable* crawls) : gate_(hosts), crawls_(crawls) {}
   ForcedPages(const ForcedPages&) = delete;
   ForcedPages& operator=(const ForcedPages&) = delete;
@@ -72,7 +73,8 @@ class ForcedPages {
   void TakeTurn(PageId page);
 
   [[nodiscard]] size_t lots() const { return lots_.size() - free_.size() - emptied_.size(); }
-  // The number of hosts that any lot lists. Hosts of a dropped lot leave the list a few at a time.
+  // The number of hosts that any lot lists. The hosts of a dropped lot are removed from the list in
+  // small batches.
   [[nodiscard]] size_t hosts() const { return of_host_.size(); }
 
  private:
@@ -81,10 +83,10 @@ class ForcedPages {
     NumberedIndex its;
     std::optional<CrawlIndex> crawl;  // nullopt = shared by crawl ids without a lot
     uint64_t owner = 0;               // client of the lot; 0 = all clients without a lot
-    bool over = false;                // the lot exceeds kMostLots; made for a crawl id with a class
+    bool over = false;                // made for a crawl id with a class, in excess of kMostLots
     absl::flat_hash_map<GroupId, GroupId> domains;  // from a domain to its group number in this lot
-    absl::flat_hash_set<GroupId> had_turn;          // groups of domains that had their turn
-    // The domains of PassOver at that instant, which are among these.
+    absl::flat_hash_set<GroupId> had_turn;          // groups of domains that have taken their turn
+    // The domains that PassOver passed over at `passed_over_at`. They are in `had_turn`, too.
     absl::flat_hash_set<GroupId> passed_over;
     Instant passed_over_at;
   };
@@ -103,7 +105,7 @@ class ForcedPages {
   [[nodiscard]] CrawlClass ClassOf(const Lot& lot) const {
     return lot.crawl ? ClassOf(*lot.crawl) : CrawlClass{0};
   }
-  // Precondition for these functions: the page is in a lot.
+  // Precondition for LotOf, In and NumberOf: the page is in a lot.
   [[nodiscard]] LotId LotOf(PageId page) const {
     return static_cast<LotId>(lot_of_[page.value()] - 1);
   }
@@ -120,7 +122,7 @@ class ForcedPages {
   void ForgetSomeHosts();
   [[nodiscard]] HostId NumberOfHost(LotId lot, HostId host);
   void FollowDomain(Lot& lot, HostId host, HostId number);
-  // Ends the turn of the domain in the lot. No-op if it has no pages there.
+  // Ends the turn of the domain in the lot. No-op if the domain has no pages there.
   static void EndTurn(Lot& lot, GroupId domain);
   // The best page of the lot; nullopt = none can be picked now. Its domains take turns.
   [[nodiscard]] static std::optional<PageId> BestOf(Lot& lot, Instant at);
@@ -131,7 +133,7 @@ class ForcedPages {
   SegmentedArray<PageId> number_;  // by PageId: the page's number in its lot
   std::vector<std::unique_ptr<Lot>> lots_;
   std::vector<LotId> free_;
-  // Dropped lots, and the number of their hosts that of_host_ still lists. A lot can have had
+  // Dropped lots, each with the number of its hosts that of_host_ still lists. A lot can have had
   // millions of hosts, too many for one step.
   std::vector<std::pair<LotId, size_t>> emptied_;
   absl::flat_hash_map<CrawlIndex, LotId> of_crawl_;  // crawl ids that have a lot

@@ -17,13 +17,14 @@ class ForcedShare {
   // `share` is the share of ticks for forced pages, 0 to 1.
   explicit ForcedShare(double share) : share_(share) {}
 
-  // Returns for each of the next ticks whether forced pages are picked first. In any run of ticks,
-  // the number of these ticks is the share of the run, or one more.
+  // Returns for each of the next ticks whether forced pages are picked first. In the first n ticks,
+  // forced pages are first in `share` x n ticks, rounded up.
   [[nodiscard]] std::vector<bool> Next(size_t ticks) {
     std::vector<bool> first(ticks);
     for (size_t i = 0; i < ticks; ++i) {
       owed_ += share_;
-      // The first forced page does not wait until a whole tick is owed.
+      // A part of a tick is enough, so that the first forced page does not wait until a whole tick
+      // is owed.
       first[i] = owed_ > 0;
       if (first[i]) owed_ -= 1;
     }

@@ -4,8 +4,8 @@
 // The page whose owner had fewer recent turns is picked first. Among pages of one owner, the page
 // with the smaller maximum of two counts is picked first: the turns of its crawl id and the turns
 // of its domain. So neither many domains under one crawl id nor many crawl ids with one domain give
-// an advantage. If these are equal, the domain with fewer turns is first, then the page that has
-// been forced the longest.
+// an advantage. If these maxima are equal, the domain with fewer turns is first, then the page that
+// has been forced the longest.
 #ifndef FRESHET_CORE_SCHEDULE_FORCED_TURNS_H_
 #define FRESHET_CORE_SCHEDULE_FORCED_TURNS_H_
 

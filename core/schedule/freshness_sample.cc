@@ -18,7 +18,8 @@ double FreshAt(const FreshnessSample::Page& page, Instant now) {
 void FreshnessSample::Put(PageId id, uint64_t fingerprint, const Page& page) {
   if (fingerprint > highest_) return;
   sample_.insert_or_assign(id, Sampled{fingerprint, page});
-  // Stops at fingerprint 0, which more pages than fit can share in a store that was tampered with.
+  // Stops at fingerprint 0: in a store that was tampered with, more pages than fit can have this
+  // fingerprint.
   while (sample_.size() > kMaxSample && highest_ > 0) Halve();
 }
 

@@ -28,9 +28,9 @@ struct GatedHost {
   GroupId domain;                                // 0 = none
 };
 
-// In all these functions, `terms` are the terms of the host (HostGate::TermsOf).
+// In all functions below, `terms` are the terms of the host (HostGate::TermsOf).
 
-// When the host's block, delay and cap have all ended. Ignores the hours of the day.
+// The time at which the host's block, delay and cap have all ended. Ignores the hours of the day.
 [[nodiscard]] Instant RestedAt(const GatedHost& host, const HostTerms& terms);
 // The instant from which the host is free, as of `now`; infinite while it is at its limit of pages.
 // A host with hours of the day stops being free when the hours end, so a pick checks again.

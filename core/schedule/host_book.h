@@ -35,8 +35,8 @@ struct HostBook {
   // that is added or removed between two calls can be missed. `now`: see HostStatus.
   [[nodiscard]] uint32_t List(const HostQuery& query, uint32_t first, size_t most, Instant now,
                               std::vector<HostStatus>* found) const;
-  // The host as stored. Sets `in_flight` to the number of its picks and leases. Not OK: NotFound if
-  // the host is not known.
+  // Returns the host as stored, and sets `in_flight` to the number of its picks and leases. Not OK:
+  // NotFound if the host is not known.
   [[nodiscard]] StatusOr<HostRecord> Find(const std::string& host, uint32_t* in_flight) const;
   [[nodiscard]] const HostBackoff& backoff() const;
 

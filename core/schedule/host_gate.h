@@ -77,18 +77,18 @@ class HostGate {
   // Declares that no later pick is for an earlier instant.
   void Hear(Instant at) { heard_ = std::max(heard_, at); }
 
-  // Pick records that a page of the host was picked for the tick `at`. Next, either OpenLease and
-  // later EndLease follow, or PutBack. After PutBack, the host is as if nothing was picked, once it
-  // has no other picks.
+  // Pick records that a page of the host was picked for the tick `at`. After Pick, the caller calls
+  // either OpenLease and later EndLease, or PutBack. Once all picks of a host are put back, the
+  // host is as if nothing had been picked.
   void Pick(HostId host, Instant at);
   void OpenLease(HostId host, Instant assigned);
   void EndLease(HostId host);
   // Records that a page of the host was assigned at `at`, whatever became of it.
   void NoteAssignment(HostId host, Instant at);
   // Takes back the assignment at `at`, because its page never left. The delay of the host then
-  // counts from the assignment before, or from `left` if this is later. Only one earlier assignment
-  // is known: if it is taken back too, the delay still counts from it. The delay of a group is
-  // unchanged.
+  // counts from the previous assignment, or from `left` if `left` is later. Only one earlier
+  // assignment is known: if that one is taken back too, the delay still counts from it. The delay
+  // of a group is unchanged.
   void TakeBackAssignment(HostId host, Instant at, Instant left);
   void PutBack(HostId host);
 

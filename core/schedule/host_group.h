@@ -1,4 +1,4 @@
-// Groups of hosts that share a server, and limits on the fetches from all of a group together. A
+// Groups of hosts that share a server, and limits that apply to all hosts of a group together. A
 // group is defined by a list of hosts, by a domain, or by the IP address that workers report.
 #ifndef FRESHET_CORE_SCHEDULE_HOST_GROUP_H_
 #define FRESHET_CORE_SCHEDULE_HOST_GROUP_H_

@@ -9,8 +9,8 @@
 namespace freshet {
 namespace {
 
-// Up to this many groups that are idle elsewhere are kept, because they cost less memory than scans
-// for them cost time.
+// Up to this many groups that are idle elsewhere are kept, because their memory is cheaper than
+// scans for them.
 constexpr size_t kFewElsewhere = 1024;
 
 Instant DelayedBy(Instant last, Duration delay) { return last == Instant() ? last : last + delay; }

@@ -42,7 +42,7 @@ class HostGroups {
   // The load of one host, which is added when the host joins a group and subtracted when it leaves.
   struct Load {
     uint32_t in_flight = 0;
-    uint32_t picks = 0;  // those of them whose lease is not open yet
+    uint32_t picks = 0;  // picks whose lease is not open yet
     Instant last_pick;   // the latest of the picks; none = no pick
     Instant last_assignment;
   };

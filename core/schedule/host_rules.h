@@ -1,5 +1,5 @@
-// Politeness that an operator configures for hosts by name: for hosts of a list, or for a domain
-// and all hosts below it, whether they are known or not.
+// Politeness that an operator configures for hosts by name: for listed hosts, or for a domain and
+// all hosts below it. The hosts need not be known.
 #ifndef FRESHET_CORE_SCHEDULE_HOST_RULES_H_
 #define FRESHET_CORE_SCHEDULE_HOST_RULES_H_
 

@@ -1,4 +1,4 @@
-// Which hosts are in use, and which are to be forgotten.
+// Tracks which hosts are in use and which are to be forgotten.
 #ifndef FRESHET_CORE_SCHEDULE_HOST_USE_H_
 #define FRESHET_CORE_SCHEDULE_HOST_USE_H_
 
@@ -42,18 +42,19 @@ class HostUse {
   // Returns true if the host counts against the quota.
   [[nodiscard]] bool Counts(HostId host) const { return StateOf(host).use == Use::kCounts; }
 
-  // Count a page of the host that was added or removed. A host that begins to count uses a place in
-  // `places`, if one was taken for it. Otherwise it is added to the quota.
+  // AddPage counts a page that was added to the host, and RemovePage one that was removed. A host
+  // that begins to count uses a place in `places`, if one was taken for it. Otherwise it is added
+  // to the quota.
   void AddPage(HostId host, TakenPlaces* places = nullptr);
   void RemovePage(HostId host);
   // Schedules a check of a host without pages, for the time when its delay and block have ended and
   // its throttled answers are forgiven.
   void Rest(HostId host);
-  // Checks at most `max` hosts, and appends those to forget. Each has no pages, no settings, and no
-  // delay or pause that has not ended, or it exceeds kMostAtRest. A host is appended once, and
-  // again only after Rest.
+  // Checks at most `max` hosts, and appends the hosts to forget. A host to forget has no pages and
+  // no settings. Also, its delays and pauses have ended, or more than kMostAtRest hosts are at
+  // rest. A host is appended only once after each call of Rest for it.
   void TakeRested(Instant now, size_t max, std::vector<HostId>* hosts);
-  // When TakeRested next has something to do; infinite = never.
+  // The time at which TakeRested next has something to do; infinite = never.
   [[nodiscard]] Instant next_rested() const {
     if (resting_.empty()) return Instant::Infinite();
     return at_rest_ > kMostAtRest ? Instant() : resting_.begin()->first;

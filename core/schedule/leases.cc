@@ -19,9 +19,7 @@ static_assert(kLeaseGenerations == uint32_t{1} << kGenerationBits);
 }  // namespace
 
 LeaseId Leases::NextId(Slot slot, uint32_t ahead) const {
-  // If a run hands out more than four billion leases, it continues with the ids of the next
-  // generation. The store's generation rises by one per start. The two can meet only after about a
-  // million starts, years apart.
+  // If a run issues more than four billion leases, its ids continue into the next generation.
   return MakeLeaseId(given_out_ + 1 + ahead, slot);
 }
 

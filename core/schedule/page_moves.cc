@@ -22,7 +22,7 @@ PageId AddPage(const PageRecord& record, HostId host, TakenPlaces& places, Books
   const CrawlTerms* terms = crawls[*crawl].terms.get();
   const bool placed = terms != nullptr && terms->quota != nullptr && places.Use(terms->quota.get());
   CountPage(id, host, *crawl, placed, books);
-  // This can be the host's first page, whose pick depends on the hours of a rule.
+  // The hours of the host's rule apply from its first page on.
   if (books.hosts.use.pages(host) == 1) books.pages.picks.HostChanged(host);
   return id;
 }
@@ -168,8 +168,8 @@ void EndOrphan(LeaseId lease, Books& books) {
 
 std::optional<ClassedPick> BestPage(Instant at, ClassSet among, bool forced_first, Books& books) {
   PickSource& picks = books.pages.picks;
-  // A call closes at most this many hosts whose hours have ended, which takes a few milliseconds.
-  // The next call closes more.
+  // One call blocks at most this many hosts whose hours have ended, which takes a few milliseconds.
+  // The next call blocks more of them.
   constexpr int kMostClosed = 4096;
   at = std::max(at, books.pages.looked_at);
   books.pages.best_at = at;

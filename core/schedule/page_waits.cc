@@ -18,7 +18,7 @@ constexpr Duration kFirstReturnWait = Duration::Seconds(1);
 // A page that no crawl has ever found waits as if times_gone were higher by this.
 constexpr int kNeverFound = 4;
 
-// `first`, doubled `times` - 1 times, but at most `most`.
+// Returns `first` doubled (`times` - 1) times, but at most `most`.
 Duration Doubled(Duration first, int times, Duration most) {
   CHECK(first >= Duration() && most >= Duration(), "a wait below zero");
   Duration wait = first;
@@ -181,7 +181,8 @@ bool WaitUnanswered(Instant now, const Books& books, PageRecord& page) {
 void WaitReturned(Instant now, const Books& books, PageState& state) {
   CountOneMore(state.returned);
   if (state.returned <= kFreeReturns) return;
-  // Workers that come and go say nothing about the page, so it never waits long because of them.
+  // Workers that come and go say nothing about the page, so the page never waits long because of
+  // them.
   WaitUntil(state, now + Doubled(kFirstReturnWait, state.returned - kFreeReturns,
                                  books.options.lease_backoff));
 }

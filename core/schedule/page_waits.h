@@ -1,6 +1,6 @@
 // How long a page waits after a crawl without success: after an error, after a lease without a
-// result, and while it is gone. Each wait doubles with every further time in a row. `page` or
-// `state` is the staged page or its state, which the functions change.
+// result, and while it is gone. A wait doubles each time the same thing happens again in a row.
+// `page` or `state` is the staged page or its state, which the functions change.
 #ifndef FRESHET_CORE_SCHEDULE_PAGE_WAITS_H_
 #define FRESHET_CORE_SCHEDULE_PAGE_WAITS_H_
 
@@ -25,8 +25,8 @@ void PlanLookForGone(Instant now, const PageRecord& page, const ShardOptions& op
                      PageState& state);
 // Ends the wait of a gone page because a client or a source says that it exists.
 void BringBack(Instant now, const Books& books, PageRecord& page);
-// Sets the wait after a lease that expired. Returns true if this was at least the max_unanswered-th
-// in a row: the page then waits as long as after a successful crawl.
+// Sets the wait after a lease that expired. Returns true if at least max_unanswered leases in a row
+// have now gone unanswered: the page then waits as long as after a successful crawl.
 [[nodiscard]] bool WaitUnanswered(Instant now, const Books& books, PageRecord& page);
 // Sets the wait after a returned lease.
 void WaitReturned(Instant now, const Books& books, PageState& state);

@@ -50,7 +50,7 @@ class PagesOut {
   // Appends at most `max` leases whose deadlines have passed, in the order of deadlines. Each lease
   // is appended only once.
   void TakeExpired(Instant now, size_t max, std::vector<LeaseId>* expired);
-  // When TakeExpired next has something to do; infinite = never.
+  // The time at which TakeExpired next has something to do; infinite = never.
   [[nodiscard]] Instant next_deadline() const {
     return deadlines_.empty() ? Instant::Infinite() : deadlines_.begin()->first;
   }

@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kBlockedOfPlan = 1024;
 constexpr size_t kBlockedOfForced = 256;
 constexpr size_t kFreed = 64;
-// After a pick has blocked this many hosts of a domain, another domain has its turn.
+// After a pick has blocked this many hosts of a domain, the pick goes on to another domain.
 constexpr size_t kBlockedOfDomain = 8;
 
 }  // namespace
@@ -76,7 +76,7 @@ std::optional<ClassedPick> PickSource::Best(Instant at, ClassSet among, bool for
   if (!freeing_.empty()) {
     const GroupId group = *freeing_.begin();
     freeing_.erase(freeing_.begin());
-    // If the group is blocked again, its hosts keep waiting for it.
+    // If the group is at its limit again, its hosts keep waiting.
     if (!hosts_.groups().FreeAt(group).infinite()) FreeHosts(group);
   }
   if (!forced_) return BestByWorth(at, among);

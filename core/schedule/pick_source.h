@@ -18,10 +18,10 @@
 
 namespace freshet {
 
-// Reads the owner's pages and hosts, and never changes them. The owner reports a change after it
-// has made it, but a removal before. A call costs what it costs in the index or queue, which is a
-// few heap operations unless a comment says otherwise. During a change of policy, it costs both.
-// Owner thread only.
+// Reads the owner's pages and hosts, and never changes them. The owner reports a removal before it
+// removes the page or host, and any other change after it has made the change. A call costs about
+// as much as the same call of the index or queue: a few heap operations unless a comment says
+// otherwise. During a change of policy, a call can cost both. Owner thread only.
 class PickSource : public PolicySwitch {
  public:
   // All arguments must outlive this object. `crawls` must know every filed page; nullptr = all
@@ -40,8 +40,9 @@ class PickSource : public PolicySwitch {
   // worth like any other, and as forced only if there is no other page.
   [[nodiscard]] std::optional<ClassedPick> Best(Instant at, ClassSet among = kAllClasses,
                                                 bool forced_first = true);
-  // Takes the page that Best returned. Returns the turn that it takes as a forced page; a default
-  // turn = the page was picked by its worth. Under an index policy, its value is then the price.
+  // Takes the page that Best returned. Returns the turn that the page takes as a forced page; a
+  // default turn = the page was picked by its worth. In that case, and under an index policy, the
+  // page's value is the new price.
   ForcedTurn Take(const ClassedPick& pick);
 
   // --- Pages. Precondition of all: the page table has the page.

@@ -58,8 +58,8 @@ void PolicySwitch::FinishFiling(const CrawlPolicy& filed_by) {
 void PolicySwitch::TakeOverByIndex() {
   if (!index_ || !plan_in_force()) return;
   if (!roomy_ || index_->size() < pages_.size()) {
-    // An index files its pages at its first pick, and keeps its threshold near the price by its
-    // picks. Occasional calls of Best do this work now, so that the take-over is fast.
+    // An index files its pages at its first pick, and its picks keep its threshold near the price.
+    // Occasional calls of Best do this work now, so that the take-over is fast.
     if (picked_ > Instant()) (void)index_->Best(picked_, kAllClasses);
     return;
   }
@@ -98,12 +98,12 @@ bool PolicySwitch::MakeRoom() {
 }
 
 void PolicySwitch::StartRoom() {
-  // Frees what an earlier change left, if the owner has not taken it.
+  // Frees the structures that an earlier change left behind, if the owner has not taken them.
   retired_.clear();
   room_pages_ = 0;
   room_hosts_ = 0;
   roomy_ = hosts_.id_limit() == 0 && pages_.id_limit() == 0;
-  // If one slice of hosts and one of pages are all, this finishes the job.
+  // If all hosts fit into one slice and all pages into another, the preparation ends here.
   for (int i = 0; i < 2; ++i) (void)MakeRoom();
 }
 
@@ -162,14 +162,14 @@ void PolicySwitch::FileInQueue(PageId id, const IndexEntry& entry, Instant asked
                      .forced_at = entry.forced_at,
                      .asked_at = asked_at};
   if (queue_->Has(id)) {
-    // A page keeps its turn if signals ask for it again.
+    // A page keeps its place in the queue if signals ask for it again.
     filed.asked_at = std::min(asked_at, queue_->Entry(id).asked_at);
     queue_->Update(id, filed, latest_);
     return;
   }
-  // A canonical entry tells when the page was last certainly fresh. Before the first crawl it does
-  // not: those pages are spread over their first intervals, so that they do not all become due at
-  // once.
+  // A canonical entry tells when the page was last certainly fresh. A page that was never crawled
+  // has no such time: these pages are spread over their first intervals, so that they do not all
+  // become due at once.
   const IndexEntry canonical = Canonical(entry);
   Instant fresh_at = canonical.since;
   if (std::isinf(canonical.exponent) || fresh_at.infinite()) {

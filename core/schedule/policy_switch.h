@@ -6,7 +6,7 @@
 // during a change from one kind of policy to the other:
 //
 //   SetPolicy     creates the new structure, empty, next to the one in use
-//   MakeRoom      gives it memory in slices; until it has all of it, it contains no page
+//   MakeRoom      gives it memory in slices; it contains no page until it has all its memory
 //   File          files every page in both, in slices (core/schedule/pick_source.h)
 //   take-over     picks use the new one: an index when it has its last page, a queue at FinishPlan
 //   TakeRetired   hands out the old structure, to be destroyed where nothing waits for it
@@ -50,7 +50,7 @@ struct PickPrices {
 };
 
 // Owner thread only, but several threads can read policy() while no thread writes. A call costs
-// what it costs in the index or queue, which is a few heap operations unless a comment says
+// about as much as the same call of the index or queue: a few heap operations unless a comment says
 // otherwise.
 class PolicySwitch {
  public:
@@ -128,7 +128,8 @@ class PolicySwitch {
   // The probability that a signal makes the plan crawl the page; 0 = there is no plan, or the plan
   // polls the page.
   [[nodiscard]] float SignalProbability(PageId id) const;
-  // When the present plan crawls the page; nullopt = no plan, or the page is not in it.
+  // The time at which the present plan crawls the page; nullopt = there is no plan, or the page is
+  // not in the plan.
   [[nodiscard]] std::optional<Instant> PlannedAt(PageId id) const;
 
  protected:
@@ -138,7 +139,8 @@ class PolicySwitch {
                const CrawlTable* crawls);
   ~PolicySwitch() = default;
 
-  // Declares that no later call is about an earlier instant. Plans count from there.
+  // Declares that no later call is about an earlier instant. Plans take the latest of these
+  // instants as the present.
   void Hear(Instant now) { latest_ = std::max(latest_, now); }
   // The structure in use accepts pages at any time. The structure being prepared accepts them once
   // it has room.
@@ -168,7 +170,7 @@ class PolicySwitch {
   std::unique_ptr<PlanQueue> queue_;
   PickPrices prices_;
   bool groups_ = false;  // a host is, or was, in a group
-  Instant latest_;       // the latest known instant
+  Instant latest_;       // the latest instant of any call
   Instant picked_;       // the instant of the latest pick
 
  private:
@@ -184,7 +186,8 @@ class PolicySwitch {
     float share = kUnplanned;  // rate per second if > 0, else minus the probability or kUnplanned
   };
 
-  // These start an index or queue without pages, next to the structure in use.
+  // StartIndex and StartQueue create an index or a queue without pages, next to the structure in
+  // use.
   void StartIndex();
   void StartQueue();
   void StartRoom();

@@ -141,7 +141,7 @@ Reply Step(const EndHostDeletion& event, Instant, const Books& books, Transactio
   if (!id || books.hosts.use.pages(*id) > 0 || txn.CreatedPagesOf(event.host) > 0) return {};
   HostRecord* host = StagedHost(event.host, books, txn);
   if (!host->deleting) return {};
-  // Only the pauses and fetch times are kept. They are forgotten later, and the host with them.
+  // Only the pauses and fetch times are kept. The host is forgotten later, together with them.
   *host = {.host = host->host,
            .blocked_until = host->blocked_until,
            .last_assignment = host->last_assignment,

@@ -45,7 +45,7 @@ void CountWait(PageId id, const Transaction::Page& page, Books& books) {
   const bool more = !state.signals.empty() && !state.gone;
   if (page.seen) books.pages.waits.End(id, page.record.detail.last_result, more);
   if (!more || (page.signalled.is_none() && !page.fetched)) return;
-  // If signals remain after the fetch, they came after it.
+  // Signals that remain after a fetch came after that fetch.
   books.pages.waits.Begin(id, books.pages.table.fingerprint(id),
                           page.signalled.is_none() ? state.last_crawl : page.signalled);
 }
@@ -109,7 +109,7 @@ void InstallLeases(Transaction& txn, Books& books) {
   }
 }
 
-// If the crawl id leaves its class and gets no other, records this. `for_another` is the crawl id's
+// Records that the crawl id has left its class, unless it gets another class. `for_another`: the
 // next class; 0 = none.
 void LeaveClass(CrawlIndex crawl, CrawlClass for_another, Books& books) {
   const std::string& crawl_id = books.crawls.table[crawl].name;

@@ -63,7 +63,7 @@ class ShardLoading {
   // no effect. `now` is as in LoadPages. Not OK: ResourceExhausted or Internal if the changes do
   // not fit the loaded records; the shard is then unusable.
   [[nodiscard]] Status Follow(const FollowedChanges& changes, Instant now);
-  // Call it when a standby has loaded its leases.
+  // A standby calls FinishLeases when it has loaded its leases.
   void FinishLeases();
 
  private:

@@ -46,13 +46,13 @@ struct ShardOptions {
   // greedy_ncis_d discards signals that arrive within this time after a crawl (T_delay).
   Duration signal_delay;
   uint64_t max_pages = limits::kMaxPagesPerShard;
-  // Max pages of one host; and below, max hosts over all shards. New pages beyond these are
-  // refused.
+  // The maximum number of pages of one host. `host_quota` is the maximum number of hosts over all
+  // shards. New pages beyond either maximum are refused.
   uint64_t max_pages_per_host = UINT64_MAX;
   std::shared_ptr<Quota> host_quota;      // nullptr = no limit
   RegistrableDomain domain_of = nullptr;  // nullptr = every host counts as a domain
   uint16_t shard = 0;
-  // Makes the lease ids of different runs differ. The store provides it.
+  // A part of lease ids, so that they differ between runs. The store provides it.
   uint32_t generation = 1;
   Fingerprinter fingerprinter;  // has the secret of the store
 };

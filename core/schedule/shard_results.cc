@@ -128,7 +128,7 @@ bool Observe(const ReportCrawl& report, bool changed, bool late, Transaction::Pa
   PageRecord& record = page.record;
   const PageState& state = record.state;
   if (!state.crawled() || report.fetched <= state.last_crawl) return false;
-  // The signals that a late fetch could not have seen can no longer be told apart.
+  // Signals that a late fetch could not have seen can no longer be distinguished from the others.
   if (late && !state.signals.empty() && state.newest_claim > report.fetched) return false;
   const CrawlObservation observation = {.fetched = report.fetched,
                                         .elapsed = report.fetched - state.last_crawl,
@@ -196,8 +196,8 @@ void Fail(const ReportCrawl& report, CrawlOutcome outcome, Instant now, Transact
           const Books& books, Transaction& txn) {
   CHECK(!Fetched(outcome), "outcome {}", static_cast<int>(outcome));
   PageState& state = page.record.state;
-  // Carries the state to now first. Otherwise, a page that fails for a long time would jump when it
-  // is next processed.
+  // Carries the state to now first. Otherwise the staleness of a page that fails for a long time
+  // would jump when the page is next processed.
   books.learning.estimator().aging().Advance(state, now);
   state.recheck = false;
   if (outcome == CrawlOutcome::kRobotsDenied) {
@@ -263,8 +263,8 @@ Reply ObserveOnly(const ReportCrawl& report, CrawlOutcome outcome,
   const bool looked = report.looked || DigestsCompare(report, record);
   const bool observed =
       looked && Fetched(outcome) && Observe(report, changed, /*late=*/true, page, books, txn);
-  // Lets AlreadyTaken recognise a repetition. A page without a result keeps none, because this one
-  // does not count as its result.
+  // Lets AlreadyTaken recognise a repetition. A page without a result stays without one, because
+  // this result does not count as the page's own.
   if (observed && !record.detail.last_result.is_none()) record.detail.last_result = report.fetched;
   return {.disposition = Disposition::kObservedOnly, .outcome = outcome};
 }

@@ -61,8 +61,8 @@ class ShardState {
   ~ShardState();
   ShardState(const ShardState&) = delete;
 
-  // The handle that loads records at the start: core/schedule/shard_loading.h. Valid as long as the
-  // shard.
+  // The handle that loads records at the start: core/schedule/shard_loading.h. Valid for as long as
+  // the shard exists.
   [[nodiscard]] ShardLoading loading();
 
   // --- The cycle
@@ -83,7 +83,7 @@ class ShardState {
   // again if it was not committed. Also updates a slice of the hosts after a change of politeness
   // defaults, and a slice of the pages after a change of classes.
   void TakeDueTimers(Instant now, size_t max, std::vector<Event>* events);
-  // When TakeDueTimers next has something to do; infinite = never.
+  // The time at which TakeDueTimers next has something to do; infinite = never.
   [[nodiscard]] Instant next_timer() const;
   // Returns the news since the last call.
   [[nodiscard]] CrawlNews TakeCrawlNews();

@@ -242,7 +242,7 @@ Reply Step(const SignalChange& event, Instant now, const Books& books, Transacti
 
 namespace {
 
-// The value that the worker is told: the page's crawl value, even if a plan picked the page.
+// The value in the worker's assignment: the page's crawl value, even if a plan picked the page.
 double AssignedValue(const PageRecord& page, const LeasePage& event, const Books& books) {
   const std::optional<PageId> id = books.pages.table.Find(page.number);
   const PagesOut::Out* page_out = id ? books.pages.out.Find(*id) : nullptr;

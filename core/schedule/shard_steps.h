@@ -96,8 +96,8 @@ void Want(const Event& event, const Books& books, std::vector<PageNumber>* numbe
 [[nodiscard]] Reply Step(const ChangeSettings& event, Instant now, const Books& books,
                          Transaction& txn);
 
-// OK if the crawl id and the host admit the upsert. `created`: the page is new. Then also takes a
-// place for it.
+// OK if the crawl id and the host admit the upsert. `created`: true if the page is new; AdmitUpsert
+// then also takes a place for the page.
 [[nodiscard]] Status AdmitUpsert(const UpsertPage& event, bool created, const Books& books,
                                  Transaction& txn);
 

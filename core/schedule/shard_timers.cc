@@ -100,7 +100,8 @@ void TakeDueTimers(Instant now, size_t max, Books& books, std::vector<Event>* ev
   for (const LeaseId lease : expired) events->push_back(ExpireLease{lease});
   CHECK(expired.size() <= max, "{} leases ran out of {}", expired.size(), max);
   max -= expired.size();
-  // EnterAgeBin serves here: any event that loads such a page caps its times and writes it.
+  // Any event that loads such a page caps the page's times and writes the page, so EnterAgeBin is
+  // used.
   for (; max > 0 && !pages.ahead.empty(); --max, pages.ahead.erase(pages.ahead.begin())) {
     events->push_back(EnterAgeBin{*pages.ahead.begin()});
   }

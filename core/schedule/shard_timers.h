@@ -18,7 +18,7 @@ namespace freshet {
 
 // See ShardState::TakeDueTimers.
 void TakeDueTimers(Instant now, size_t max, Books& books, std::vector<Event>* events);
-// When TakeDueTimers next has something to do; infinite = never.
+// The time at which TakeDueTimers next has something to do; infinite = never.
 [[nodiscard]] Instant NextTimer(const Books& books);
 
 // Starts a pass over all pages for the marked deletions.

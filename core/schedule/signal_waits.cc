@@ -10,7 +10,8 @@ void SignalWaits::Begin(PageId id, uint64_t fingerprint, Instant now) {
   if (fingerprint > highest_) return;
   CHECK(!now.is_none() && !now.infinite(), "a wait from no instant");
   waiting_.try_emplace(id, Wait{fingerprint, now});
-  // Stops at fingerprint 0, which more pages than fit can share in a store that was tampered with.
+  // Stops at fingerprint 0: in a store that was tampered with, more pages than fit can have this
+  // fingerprint.
   while (waiting_.size() > kMaxSample && highest_ > 0) Halve();
 }
 

@@ -26,7 +26,7 @@ namespace freshet {
 
 // --- Pages
 
-// A refusal: NotFound, because the page is not known.
+// Returns a refusal with NotFound, because the page is not known.
 [[nodiscard]] Reply UnknownPage(const PageKey& key);
 // Finds a page by its key, or by its key as sent if `key` finds none; nullptr = not known.
 [[nodiscard]] Transaction::Page* FindEither(const PageKey& key,

@@ -66,7 +66,8 @@ void Transaction::Load(PageRecord record, bool mended) {
 }
 
 Transaction::Page* Transaction::Find(const PageKey& key) {
-  // Keys are added on demand, because most batches find pages by number.
+  // Pages are added to by_key_ only when a key is looked up, because most batches find pages by
+  // number.
   for (; keyed_ < pages_.size(); ++keyed_) {
     Page* const page = &pages_[keyed_];
     // A created page replaces a removed page with the same key.

@@ -85,8 +85,8 @@ class Transaction {
   Page* Create(PageRecord record);
   // The number of created pages.
   [[nodiscard]] size_t created() const { return created_; }
-  // The new crawl ids of created pages, each with the client whose share it counts against; and the
-  // number of these crawl ids by client.
+  // `new_crawls`: the new crawl ids of created pages, each with the client whose share it counts
+  // against. `new_crawls_of_client`: the number of these crawl ids by client.
   absl::flat_hash_map<std::string, uint64_t> new_crawls;
   absl::flat_hash_map<uint64_t, uint64_t> new_crawls_of_client;
 
@@ -164,7 +164,7 @@ class Transaction {
   std::deque<Page> pages_;
   std::deque<Lease> leases_;
   std::deque<HostRecord> hosts_;
-  std::vector<Page*> unestimated_;  // pages that wait for an estimate, and maybe others
+  std::vector<Page*> unestimated_;  // pages that wait for an estimate, and possibly others
   size_t newly_remembered_ = 0;
   size_t created_ = 0;
   size_t keyed_ = 0;    // number of pages that are in by_key_
