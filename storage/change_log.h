@@ -1,5 +1,5 @@
-// A replicated log that is the source of truth of a store: it consists of partitions, each of which
-// is written by one owner at a time. The local database is then a cache of the log
+// A replicated log that is the source of truth of a store. The log consists of partitions. One
+// owner at a time writes each of them. The local database is then a cache of the log
 // (docs/decisions/0100-fleet-on-kafka.md).
 #ifndef FRESHET_STORAGE_CHANGE_LOG_H_
 #define FRESHET_STORAGE_CHANGE_LOG_H_
@@ -30,7 +30,7 @@ struct ChangeLogStats {
   uint64_t aborted = 0;
   uint64_t rows = 0;  // rows in these transactions
   uint64_t bytes = 0;
-  uint64_t transaction_micros = 0;  // total time of these transactions
+  uint64_t transaction_micros = 0;  // total time that these transactions took
   uint64_t rows_read = 0;
   uint32_t waiting = 0;  // partitions whose current transaction has taken more than five seconds
 };
@@ -80,9 +80,9 @@ class ChangeLog {
   [[nodiscard]] virtual Status Own(uint32_t partition) = 0;
 
   // Appends all of `rows` or nothing, and returns when they are replicated. `rows` is not empty.
-  // Returns the offset after the rows, or an earlier one (down to 0) if the log has not reported
-  // it. Waits while the log is unreachable, because only the log knows whether it has the rows.
-  // Precondition: Own.
+  // Returns the offset after the rows, or an earlier offset (down to 0) if the log has not reported
+  // that one. Waits while the log is unreachable, because only the log knows whether the rows were
+  // appended. Precondition: Own.
   //
   // ResourceExhausted: nothing was appended; the next call may succeed. Internal: nothing was
   // appended, because a row is too large (CheckRowSize). Any other status is final, and later calls
@@ -92,12 +92,12 @@ class ChangeLog {
                                                   std::span<const LogRow> rows) = 0;
 
   // Visits all rows from the offset `from` to at least `end`, which is an offset that Append
-  // returned in any process; unset = to the current end. The rows come in order, but rows that
-  // later rows replace may be missing. Returns the offset up to which it has read. It keeps reading
-  // if others append meanwhile. Waits while the log is unreachable. DataLoss: the partition ends
-  // before `from`, or holds an invalid row, or has lost its beginning and `from` is 0. Aborted: the
-  // partition ended before `from` for a while, so that rows before `from` may have been replaced.
-  // This is found before the first visit.
+  // returned in any process; unset = the current end. The rows come in order, but rows that later
+  // rows replace may be missing. Returns the offset up to which it has read. If others append rows
+  // meanwhile, Read continues with these rows. Waits while the log is unreachable. DataLoss: the
+  // partition ends before `from`, or holds an invalid row, or has lost its beginning and `from` is
+  // 0. Aborted: the partition ended before `from` for a while, so that rows before `from` may have
+  // been replaced. Read detects this before the first visit.
   [[nodiscard]] virtual StatusOr<uint64_t> Read(uint32_t partition, uint64_t from,
                                                 std::optional<uint64_t> end,
                                                 const Visit& visit) = 0;

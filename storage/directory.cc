@@ -72,7 +72,7 @@ Status CheckDirectory(const std::string& dir) {
 
 Status LockDirectory(rocksdb::Env* env, const std::string& dir, rocksdb::FileLock** lock) {
   const std::string path = fmt::format("{}/{}", dir, kLockFileName);
-  // Locking a file opens it, or creates the file to which a link leads.
+  // LockFile opens the file or, if the path is a link, creates the file that the link names.
   RETURN_IF_ERROR(CheckIsFile(path));
   const rocksdb::Status status = env->LockFile(path, lock);
   if (status.ok()) return absl::OkStatus();

@@ -45,7 +45,7 @@ enum class Family : uint8_t {
   kFrontierLeases = 8,
   kFrontierQueues = 9,
   // Exists only in a log. A row of this family removes all rows of the four families above whose
-  // keys begin with its key, because many single removals would be too expensive.
+  // keys begin with its key, because removing many rows one by one would be too expensive.
   kFrontierGone = 10,
 };
 inline constexpr size_t kFamilies = 10;     // column families of a store
@@ -70,7 +70,7 @@ enum class MetaKey : uint8_t {
   kNextSerial = 6,  // + slot (2 bytes): lower bound of serials not used yet
   kSecret = 7,      // secret of the fingerprints in `states`; never logged
   kCrawl = 8,       // + crawl id: CrawlRecord
-  kLogOffset = 9,   // + partition (2 bytes): log offset up to which the store is complete
+  kLogOffset = 9,   // + partition (2 bytes): log offset up to which the store has all rows
   kLogTime = 10,    // when the store last had all rows of its log, Unix seconds
   kLogFormat = 11,  // + partition (2 bytes): kFormatVersion of rows in a log; also a row in the log
   kLogName = 12,    // XXH3-64 of the name of the store's log
@@ -79,11 +79,11 @@ enum class MetaKey : uint8_t {
   kEpochPart = 15,  // + shard (2 bytes) part (2 bytes): further parts of kEpoch, format 4
 };
 
-// The process that uses the directory locks this file. RocksDB takes its own LOCK too late: by then
-// logs have been examined and torn tails cut off.
+// The process that uses the directory locks this file. RocksDB locks its own LOCK file too late: by
+// then, Freshet has examined the logs and cut off torn tails.
 inline constexpr std::string_view kLockFileName = "FRESHET_LOCK";
 
-// Bytes that end every value: the checksum.
+// The size of the checksum, which ends every value.
 inline constexpr size_t kChecksumBytes = 4;
 
 }  // namespace freshet::storage

@@ -83,9 +83,9 @@ Status FrontierStore::LoadMeta(FrontierVisitor& visitor) const {
   });
 }
 
-// RocksDB does not count rows covered by a range deletion in the same memtable, so no scan could
-// stop early among them (ScanDue). A flush drops such rows. No new ones can appear, because a freed
-// number is not reused in this run.
+// A scan stops early after a number of skipped rows (ScanDue). RocksDB does not count skipped rows
+// if a range deletion in the same memtable covers them, so a scan would read all of them. A flush
+// drops these rows. No new ones can appear, because a freed number is not reused in this run.
 Status FrontierStore::DropForgotten() const {
   const rocksdb::Status flushed = store_.base().db().Flush(
       {},

@@ -49,10 +49,10 @@ struct FrontierDue {
   auto operator<=>(const FrontierDue&) const = default;
 };
 
-// A URL in flight. Until the lease ends the URL is not among the due ones.
+// A URL in flight. Until the lease ends, the URL is not among the due URLs.
 struct FrontierLease {
   uint64_t until = 0;  // seconds since 1970
-  uint64_t due = 0;    // `due` of its item
+  uint64_t due = 0;    // `due` of the URL's item
 };
 
 // The record of a queue, without its URLs.
@@ -66,9 +66,9 @@ struct FrontierQueueRecord {
   // origin is unknown, count as an operator's.
   std::optional<uint32_t> delay;
   uint64_t blocked_until = 0;
-  uint32_t limit = 0;        // most `completed` URLs; 0 = no limit
+  uint32_t limit = 0;        // maximum of `completed`; 0 = no limit
   uint64_t last_served = 0;  // 0 = never
-  // Settings that other clients have added since an operator last set any.
+  // Settings that other clients have made since an operator last made settings.
   std::optional<uint32_t> asked_delay;
   uint64_t asked_until = 0;
 
@@ -97,9 +97,9 @@ class FrontierBatch {
   FrontierBatch(const FrontierBatch&) = delete;
   FrontierBatch& operator=(const FrontierBatch&) = delete;
 
-  // Each function adds a row to one family, or removes one. The batch does not check that rows of
-  // several families agree: the frontier's state machine does. Durations are seconds, and instants
-  // seconds since 1970.
+  // Each function adds a row to one family, or removes a row. The batch does not check that the
+  // rows of different families agree: the frontier's state machine ensures that they do. Durations
+  // are seconds, and instants seconds since 1970.
   void PutItem(FrontierQueueId queue, std::string_view url, const FrontierItem& item);
   void DeleteItem(FrontierQueueId queue, std::string_view url);
   void PutDue(FrontierQueueId queue, uint64_t due, std::string_view url);
@@ -123,8 +123,9 @@ class FrontierBatch {
   std::unique_ptr<Impl> impl_;
 };
 
-// Receives what FrontierStore::Load reads: settings if there are any, crawl ids by number, queues
-// by id, leases by queue. A status that is not OK ends the load and is returned.
+// Receives what FrontierStore::Load reads: the settings if there are any, then the crawl ids by
+// number, the queues by id and the leases by queue. A status that is not OK ends the load and is
+// returned.
 class FrontierVisitor {
  public:
   virtual ~FrontierVisitor() = default;
@@ -169,9 +170,9 @@ class FrontierStore {
   // A scan stops after this many deleted rows, because skipping a deleted row costs as much as
   // reading an existing one.
   static constexpr uint64_t kMostPassed = 4096;
-  // Up to `most` URLs of the queue that are due by `now`, from `from` on. `next` is the URL after
-  // them, whether due or not. If the scan stopped early, `next` only marks where it stopped: all
-  // further URLs come after it.
+  // The result of ScanDue. `due`: up to `most` URLs of the queue that are due by `now`, from `from`
+  // on. `next`: the URL after these, whether due or not. If the scan stopped early, `next` only
+  // marks the place where it stopped: all further URLs come after this place.
   struct DueScan {
     std::vector<FrontierDue> due;
     std::optional<FrontierDue> next;
@@ -182,14 +183,15 @@ class FrontierStore {
                                           uint64_t now, size_t most,
                                           uint64_t most_passed = kMostPassed) const;
   // Calls `visit` for URLs of the queue from the text `from` on, in the order of their text, until
-  // it returns false. Items are as they were when the scan began, and valid during the call.
-  // Returns the text to continue from if the scan stopped early; otherwise unset.
+  // `visit` returns false. Items are as they were when the scan began, and are valid during the
+  // call of `visit`. Returns the text to continue from if the scan stopped early; otherwise unset.
   [[nodiscard]] StatusOr<std::optional<std::string>> ScanItems(
       FrontierQueueId queue, std::string_view from,
       const std::function<bool(std::string_view url, const FrontierItem& item)>& visit) const;
 
   // Writes the whole batch or nothing, and returns when it is as durable as the options say. One
-  // thread at a time may call it, even during commits of pages. Errors: see Store::Commit.
+  // thread at a time may call Commit. Pages can be committed at the same time. Errors: see
+  // Store::Commit.
   [[nodiscard]] Status Commit(FrontierBatch& batch);
   [[nodiscard]] FrontierStoreStats Stats() const;
 
@@ -198,7 +200,7 @@ class FrontierStore {
   // Calls `visit` for every row of a family.
   using RowVisit = std::function<Status(std::string_view key, std::string_view value)>;
   [[nodiscard]] Status ForAll(storage::Family family, const RowVisit& visit) const;
-  // Flushes rows of forgotten queues out of the memtables.
+  // Flushes the memtables, so that rows of forgotten queues are dropped.
   [[nodiscard]] Status DropForgotten() const;
   [[nodiscard]] Status LoadMeta(FrontierVisitor& visitor) const;
 

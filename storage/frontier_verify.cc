@@ -25,7 +25,7 @@ namespace {
 using storage::Family;
 using storage::FromRocksDb;
 
-// Rows that a repair writes at a time.
+// Number of rows that a repair writes at a time.
 constexpr size_t kRowsPerWrite = 4096;
 
 }  // namespace
@@ -33,11 +33,11 @@ constexpr size_t kRowsPerWrite = 4096;
 // Reads and writes the rows of the frontier without the server's logic. Owner thread only.
 class FrontierRows {
  public:
-  // The store is open and outlives this.
+  // Precondition: the store is open and outlives this object.
   explicit FrontierRows(const Store& store) : store_(*store.impl_) {}
 
-  // Iterates from the first row, or the first with `prefix`, to the row before `bound`, which
-  // outlives the iterator.
+  // Iterates from the first row, or from the first row with `prefix`, to the last row before
+  // `bound`. `bound` must outlive the iterator.
   [[nodiscard]] std::unique_ptr<rocksdb::Iterator> Rows(
       Family family, const std::string& prefix = {}, const rocksdb::Slice* bound = nullptr) const {
     rocksdb::ReadOptions read;
@@ -150,7 +150,7 @@ class Pass {
     return FromRocksDb(rows->status(), "reading the frontier");
   }
 
-  // Returns the queue of the first remaining rows; skips rows whose keys are invalid.
+  // Returns the queue of the first remaining row. Skips rows whose keys are invalid.
   std::optional<FrontierQueueId> NextQueue() {
     std::optional<FrontierQueueId> next;
     const auto look = [&](Family family, rocksdb::Iterator& rows, std::string_view what) {
@@ -201,8 +201,8 @@ class Pass {
     RemakeDue(id, leases);
   }
 
-  // All leases of a queue are held in memory at a time: one for each URL that clients have in
-  // flight.
+  // Returns all leases of a queue, which are held in memory at the same time: one for each URL that
+  // clients have in flight.
   std::map<std::string, FrontierLease> TakeLeases(FrontierQueueId id) {
     std::map<std::string, FrontierLease> leases;
     std::string_view url;
@@ -338,7 +338,7 @@ class Pass {
       Problem("queue {}: {} URLs are scheduled and {} completed, it counts {} and {}", record.key,
               sums.active, sums.completed, record.active, record.completed);
     }
-    // The recorded head may be too early, never too late.
+    // The recorded head may be earlier than the first waiting URL, but not later.
     const bool headed = !sums.head || (record.head && *record.head <= *sums.head);
     if (!headed) Problem("queue {}: a URL waits before its head", record.key);
     if (mend_ == nullptr) return;

@@ -34,14 +34,14 @@ struct FrontierReport {
   uint64_t in_flight = 0;
   uint64_t problem_count = 0;
   std::vector<std::string> problems;  // the first kMaxProblems of them
-  // After a repair: rows that existed and were not saved.
+  // After a repair: the number of rows that existed and were not saved.
   uint64_t lost_rows = 0;
   static constexpr size_t kMaxProblems = 100;
   [[nodiscard]] bool ok() const { return problem_count == 0; }
 };
 
-// Both functions read every row. They keep a name for each queue in memory, and the leases of one
-// queue at a time. Both are thread-compatible.
+// VerifyFrontier and RepairFrontier read every row. They keep in memory a name for each queue, and
+// the leases of one queue at a time. Thread-compatible.
 
 // Checks the frontier without changing it. Not OK: the rows cannot be read.
 [[nodiscard]] StatusOr<FrontierReport> VerifyFrontier(const Store& store);

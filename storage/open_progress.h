@@ -16,7 +16,7 @@ enum class OpenStage : uint8_t {
   kReplayingLogs,  // reads their rows into memory
   kMigrating,      // upgrades pages to the format of this release
   kCatchingUp,     // reads the log of a cluster
-  kFollowing,      // has read all of it; a standby follows the log until it takes over
+  kFollowing,      // has read all of the log; a standby follows the log until it takes over
   kOpen,
 };
 
@@ -27,14 +27,15 @@ struct OpenProgress {
   std::atomic<uint64_t> checked_log_bytes = 0;
   std::atomic<uint64_t> replayed_log_bytes = 0;
   std::atomic<uint64_t> rows_taken_in = 0;   // rows read from the log of a cluster
-  std::atomic<uint64_t> at_end_seconds = 0;  // Unix time at which the whole log had been read
+  std::atomic<uint64_t> at_end_seconds = 0;  // Unix time as of which the whole log has been read
   // Set by other threads to make Store::Open return Cancelled. The next opening repeats the work.
   std::atomic<bool> cancelled = false;
 };
 
 namespace storage {
 
-// Not OK: Cancelled if `progress->cancelled` is set; nullptr = never. Thread-safe.
+// Not OK: Cancelled if `progress->cancelled` is set. `progress`: nullptr = cannot be cancelled.
+// Thread-safe.
 [[nodiscard]] inline Status GoOn(const OpenProgress* progress) {
   return progress != nullptr && progress->cancelled
              ? MakeStatus(absl::StatusCode::kCancelled, "opening was cancelled")

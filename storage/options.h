@@ -23,10 +23,10 @@ namespace freshet {
 class ChangeLog;
 class Follower;
 
-// When Store::Commit returns.
+// The point at which Store::Commit returns.
 enum class Durability : uint8_t {
   kSync,  // once the write-ahead log is on the device: survives a power cut
-  kWal,   // once the operating system has the log: survives only a crash of the process
+  kWal,  // once the operating system has the log: survives a crash of the process, but no power cut
   kNone,  // without a log: a crash loses what was not flushed, but never half a commit
 };
 
@@ -40,42 +40,43 @@ struct StoreOptions {
   Durability durability = Durability::kSync;
 
   // Cache of uncompressed blocks, including index and filter blocks. Default 256 MiB: the filters
-  // of 100 million pages take about 500 MB, of which a scheduler mostly uses the part for busy
-  // pages. Simulation: 64 KiB to 64 MiB.
+  // of 100 million pages take about 500 MB, of which a scheduler mostly uses the part for
+  // frequently crawled pages. Simulation: 64 KiB to 64 MiB.
   size_t block_cache_bytes = size_t{256} << 20;
 
-  // Rows of pages that were read or written recently, for all shards together. Default 256 MiB:
-  // enough for the pages that workers have, or for all of a million pages. A row takes about 250
-  // bytes. Simulation: 0 to 1 MiB.
+  // Size of the cache of page rows that were read or written recently, for all shards together.
+  // Default 256 MiB: enough for all pages that workers have, or for a whole store of a million
+  // pages. A row takes about 250 bytes. Simulation: 0 to 1 MiB.
   size_t page_cache_bytes = size_t{256} << 20;
 
-  // One column family's memtable; all together take at most four times as much. Default 32 MiB:
-  // most of the cost of a commit, and all of its replay after a crash, is finding a row's place in
-  // it. In 128 MiB that takes twice as long, because it misses the processor's cache; the saved
-  // compactions are worth about as much. Simulation: 16 KiB to 4 MiB, so that flushes and
-  // compactions happen within a short run.
+  // Size of the memtable of one column family. All memtables together take at most four times as
+  // much. Default 32 MiB: finding a row's place in the memtable is most of the cost of a commit,
+  // and all of the cost of its replay after a crash. In 128 MiB this takes twice as long, because
+  // the memtable does not fit into the processor's cache. The compactions that are saved are worth
+  // about as much. Simulation: 16 KiB to 4 MiB, so that flushes and compactions happen within a
+  // short run.
   size_t write_buffer_bytes = size_t{32} << 20;
 
-  // All write-ahead logs together. Default 128 MiB, about 600,000 rows: start-up reads and replays
-  // them in a second or two. Simulation: 32 KiB to 16 MiB.
+  // Maximum size of all write-ahead logs together. Default 128 MiB, about 600,000 rows: start-up
+  // reads and replays them in a second or two. Simulation: 32 KiB to 16 MiB.
   size_t max_wal_bytes = size_t{128} << 20;
 
-  // Flushes and compactions at a time. Default 2: a flush never waits for a compaction. Simulation:
-  // 1 to 4.
+  // Number of flushes and compactions that run at a time. Default 2, so that a flush never waits
+  // for a compaction. Simulation: 1 to 4.
   int background_jobs = 2;
 
-  // Table files that are kept open. Default -1, all of them: no read has to open one. With few file
-  // descriptors the server sets a limit; compactions briefly use some more. Simulation: -1 and 10
-  // to 100.
+  // Maximum number of table files that are kept open. Default -1: all files, so that no read has to
+  // open one. If file descriptors are few, the server sets a limit. Compactions briefly open some
+  // more files. Simulation: -1 and 10 to 100.
   int max_open_tables = -1;
 
-  // Size of a table file. Default 64 MiB; smaller files make smaller, more frequent compactions.
-  // Simulation: 16 KiB to 4 MiB.
+  // Size of a table file. Default 64 MiB; with smaller files, compactions are smaller and more
+  // frequent. Simulation: 16 KiB to 4 MiB.
   size_t table_file_bytes = size_t{64} << 20;
 
-  // Commits are refused (ResourceExhausted) when the device has less free space than this: flushes
-  // and compactions, which may free space, still have room. Default 256 MiB: two memtables and a
-  // table file. Simulation: 0 to 1 MiB.
+  // Commits are refused (ResourceExhausted) when the device has less free space than this. Flushes
+  // and compactions, which can free space, still have room then. Default 256 MiB: two memtables and
+  // a table file. Simulation: 0 to 1 MiB.
   uint64_t reserve_bytes = uint64_t{256} << 20;
 
   // Tables are compressed: LZ4, and Zstandard in the last level.
@@ -89,21 +90,21 @@ struct StoreOptions {
   // Compactions wait for Store::StartCompactions. Default off. The server sets it, so that
   // compactions left by a killed process do not take the cores that loading needs. Simulation: off.
   bool hold_compactions = false;
-  // Opening a directory without a store creates one. If this is off, opening returns NotFound and
-  // writes nothing.
+  // Opening a directory without a store creates one. If the option is off, opening such a directory
+  // returns NotFound and writes nothing.
   bool create_if_missing = true;
 
   // Full-file checksums are verified at opening. Default off: reads verify every block anyway, and
   // start-up must not read cold data. Simulation: both.
   bool verify_at_open = false;
 
-  // The secret of the fingerprints of a new store, or of one of a format without secrets
+  // The secret of the fingerprints of a new store, or of a store whose format has no secret
   // (core/base/fingerprint.h). Default unset: drawn from the system's source of random bytes. An
   // existing store keeps its secret. Simulation: fixed, so that runs are reproducible.
   std::optional<FingerprintSecret> fingerprint_secret;
 
-  // How many bits of fingerprints may be nonzero. Must be the same at every opening. Default 64
-  // (all). Simulation: 0 to 64; with few bits, most pages share fingerprints.
+  // The number of bits of a fingerprint that can be nonzero. Must be the same at every opening.
+  // Default 64 (all). Simulation: 0 to 64; with few bits, most pages share fingerprints.
   int fingerprint_bits = Fingerprinter::kBits;
 
   // The log that is the source of truth, of which this store is a cache. A commit is appended to
@@ -118,11 +119,12 @@ struct StoreOptions {
   // With `truth` unset: allows opening a cache read-only, without its log. A store that is not a
   // cache is opened as usual. Default off.
   bool alone = false;
-  // With `alone`: turns a cache, with its rows at closing, into a store with its own log. Default
-  // off. Opening returns FailedPrecondition if the store is not a cache.
+  // With `alone`: turns a cache into a store with its own log, which has the rows that the cache
+  // had when it was last closed. Default off. Opening returns FailedPrecondition if the store is
+  // not a cache.
   bool leave_log = false;
 
-  // Receives the progress of opening; it must outlive opening. nullptr = none.
+  // Receives the progress of opening; must outlive opening. nullptr = none.
   OpenProgress* progress = nullptr;
 
   // File system, clock and background threads. nullptr = the machine's own. Tests inject faults

@@ -202,7 +202,7 @@ class Salvage {
     if (pages_.size() == kPagesPerCommit) status_.Update(Flush());
   }
 
-  // Whether a page with the same URL is already saved.
+  // Returns true if a page with the same URL is already saved.
   bool IsSaved(const PageRecord& page) {
     const uint64_t fingerprint = to_.fingerprinter().Of(page.key.crawl_id, page.key.url);
     absl::InlinedVector<PageNumber, 1>& alike = by_fingerprint_[fingerprint];
@@ -225,7 +225,7 @@ class Salvage {
     return status_;
   }
 
-  // The last entry of a lease counts. Rows come in the order in which a shard wrote them.
+  // Rows come in the order in which a shard wrote them, so the last entry of a lease counts.
   void ReadLeases() {
     absl::flat_hash_map<LeaseId, LeaseRecord> leases;
     from_.ForEach(Family::kLeases, [&](std::string_view key, std::string_view value) {
@@ -344,7 +344,7 @@ class Repairer {
   }
   Status RemoveWork() { return RemoveTree(work_); }
 
-  // Makes a copy of the original under another name. The copy may be changed.
+  // Makes a copy of the original in the work directory `name`. Repair may change the copy.
   Status FreshCopy(std::string_view name) {
     RETURN_IF_ERROR(RemoveWork());
     RETURN_IF_ERROR(FromRocksDb(env_->CreateDirIfMissing(work_), "creating " + work_));
@@ -387,7 +387,7 @@ class Repairer {
                         "server fills it from the cluster's log",
                         dir_);
     }
-    // Keep the fingerprints if their secret is known.
+    // Keeps the fingerprints if their secret can be read.
     const std::string secret_key = MetaKeyOf(MetaKey::kSecret);
     FingerprintSecret secret;
     const std::optional<std::string> secret_row = source->Get(Family::kMeta, secret_key);
@@ -432,7 +432,8 @@ class Repairer {
     return store->Close();
   }
 
-  // From here on the original is either complete in its directory or complete in damaged-N.
+  // Moves the original to damaged-N and the new store into its place. At any time, all files of the
+  // original are either in its directory or in damaged-N.
   Status Swap() {
     int n = 1;
     while (env_->FileExists(fmt::format("{}/damaged-{}", dir_, n)).ok()) ++n;

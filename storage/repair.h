@@ -27,8 +27,8 @@
 
 namespace freshet::storage {
 
-// Damage of tables, the files that hold most rows. If a table cannot be read at all, it is not
-// known which and how many pages it had. Value type, thread-compatible.
+// Damage to tables, the files that hold most rows. If a table cannot be read at all, it is not
+// known which pages it had, or how many. Value type, thread-compatible.
 struct TableDamage {
   uint64_t tables = 0;      // existing and missing
   uint64_t unreadable = 0;  // tables that cannot be read at all, including missing ones
@@ -36,7 +36,7 @@ struct TableDamage {
   uint64_t damaged = 0;  // tables that are partly unreadable
   uint64_t damaged_bytes = 0;
   uint64_t damaged_rows = 0;  // rows of damaged tables, including readable ones
-  // Whether the list of expected tables is known. If it is not, missing tables are not counted.
+  // The list of expected tables is known. If it is not known, missing tables are not counted.
   bool complete = true;
 };
 
@@ -48,7 +48,7 @@ struct RepairReport {
   uint64_t hosts = 0;
   uint64_t leases = 0;
   // Losses.
-  uint64_t lost_pages = 0;  // lost pages of which some row was left
+  uint64_t lost_pages = 0;  // lost pages of which at least one row was left
   uint64_t lost_leases = 0;
   uint64_t lost_rows = 0;  // other rows that existed but could not be read
   // Rows of these tables that are neither saved nor counted above are lost without a trace.
@@ -65,16 +65,17 @@ struct RepairChecks {
   std::function<StatusOr<VerifyReport>(const Store& store)> verify = [](const Store& store) {
     return store.Verify();
   };
-  // Whether a policy of this name exists; otherwise it is not kept.
+  // Returns true if a policy of this name exists. If none exists, the repair drops the stored
+  // policy name.
   std::function<bool(const std::string& policy)> knows_policy = [](const std::string&) {
     return true;
   };
 };
 
-// Repairs the database in `dir`, which no process has open. Works on a copy below `dir`, whose
-// tables are links, so it takes only the space of new tables. Once the new store is complete and
-// verified, moves the old files to `dir`/damaged-N and the new ones into their place. Never deletes
-// or changes the original.
+// Repairs the database in `dir`, which no process has open. Works on a copy below `dir`. The tables
+// of the copy are links, so a repair needs space only for new tables. Once the new store is
+// complete and verified, moves the old files to `dir`/damaged-N and the new ones into their place.
+// Never deletes or changes the original.
 //
 // FailedPrecondition: in use, or written by a newer release. NotFound: no database, not even a
 // damaged one. Any other status: not repaired, all files are where they were. Thread-safe.

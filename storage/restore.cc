@@ -25,8 +25,8 @@ StatusOr<VerifyReport> OpenAndVerify(const std::string& dir, StoreOptions option
   return report;
 }
 
-// Copies a database that is not in use, which may be a server's data directory. Locks it against
-// writers meanwhile.
+// Copies a database that is not in use, for example a server's data directory. Locks the database
+// against writers meanwhile.
 Status CopyAtRest(rocksdb::Env* env, const std::string& from, const std::string& to) {
   if (!env->FileExists(from + "/" + std::string(kLockFileName)).ok()) {
     return CopyDatabase(env, from, to);
@@ -38,7 +38,7 @@ Status CopyAtRest(rocksdb::Env* env, const std::string& from, const std::string&
   return status;
 }
 
-// Precondition: the directory was empty before.
+// Removes the files of a failed restore. Precondition: the directory was empty before the restore.
 void Empty(rocksdb::Env* env, const std::string& dir) {
   const std::string frontier = FrontierDirectory(dir);
   if (env->FileExists(frontier).ok()) {
@@ -67,7 +67,7 @@ Status CheckEmpty(rocksdb::Env* env, const std::string& dir, const Status& looke
 }
 
 // Copies the crawl frontier that a server before format 5 kept next to its store. Opening the store
-// then moves it into the store.
+// then moves the frontier into the store.
 Status CopyFrontier(rocksdb::Env* env, const std::string& checkpoint, const std::string& to) {
   const std::string from = FrontierDirectory(checkpoint);
   std::error_code error;

@@ -9,7 +9,7 @@
 
 namespace freshet::storage {
 
-// Generations that a restored or repaired store skips, because the original may have been opened
+// Generations that a restored or repaired store skips, because the original might have been opened
 // again after the checkpoint. A lease id from that time must never name a lease of the restored
 // store, because a late result would then apply to the wrong page.
 inline constexpr uint32_t kSkippedGenerations = 1024;
@@ -24,10 +24,10 @@ inline constexpr uint32_t kSkippedGenerations = 1024;
 // StoreOptions::leave_log makes it a store of a single server instead. In that case `checkpoint`
 // may also be the directory of a stopped server of a cluster.
 //
-// FailedPrecondition: Store::CheckAge; or leave_log for a store without a cluster's log; or a
-// server has `checkpoint` open; or a file of it is a link, a pipe or a device. NotFound:
-// `checkpoint` holds no database. PermissionDenied: CheckDirectory's, for either directory.
-// AlreadyExists: `to` is not empty. Thread-safe.
+// FailedPrecondition: Store::CheckAge fails; or leave_log is set for a store without a cluster's
+// log; or a server has `checkpoint` open; or one of its files is a link, a pipe or a device.
+// NotFound: `checkpoint` holds no database. PermissionDenied: CheckDirectory refuses one of the two
+// directories. AlreadyExists: `to` is not empty. Thread-safe.
 [[nodiscard]] StatusOr<VerifyReport> Restore(const std::string& checkpoint, const std::string& to,
                                              const StoreOptions& options);
 

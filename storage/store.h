@@ -48,13 +48,14 @@ struct LoadedPage {
 
 // Receives what Store::Load reads, slot after slot: the slot's hosts, its pages in ascending order
 // of their numbers, its assignments and leases, and then OnSlotEnd (also for slots without pages).
-// A status that is not OK ends the load and is returned. Called on the thread that loads.
+// A status that is not OK ends the load and is returned. All functions are called on the thread
+// that loads.
 class LoadVisitor {
  public:
   virtual ~LoadVisitor() = default;
   virtual Status OnHost(const HostRecord& host, uint32_t host_serial) = 0;
   virtual Status OnPage(const LoadedPage& page) = 0;
-  // Receives when a page was last assigned. Called at least for pages assigned within
+  // Receives the time at which a page was last assigned. Called at least for pages assigned within
   // kAssignmentsKept before the last commit of leases of their shard. The page may have been
   // removed.
   virtual Status OnAssignment(PageNumber /*page*/, Instant /*at*/) { return absl::OkStatus(); }
@@ -107,8 +108,8 @@ struct StoreStats {
   static constexpr size_t kLevels = 7;
   struct PerFamily {
     uint64_t table_bytes = 0;  // bytes of live table files
-    // Estimate that counts rewritten rows twice until they are compacted; after opening, from a
-    // sample of tables.
+    // An estimate, which counts rewritten rows twice until they are compacted. Right after opening,
+    // it comes from a sample of tables.
     uint64_t estimated_rows = 0;
   };
   std::array<PerFamily, storage::kFamilies> families;
@@ -119,7 +120,7 @@ struct StoreStats {
   uint64_t page_cache_bytes = 0;  // bytes of page rows
   uint64_t free_bytes = 0;        // free bytes of the device
   // Since opening:
-  uint64_t commits = 0;  // successful ones that were not empty
+  uint64_t commits = 0;  // successful commits that were not empty
   uint64_t syncs = 0;    // syncs of the write-ahead log
   uint64_t wal_written_bytes = 0;
   uint64_t flushed_bytes = 0;
@@ -148,8 +149,8 @@ struct StoreWrites {
 // The purpose of a read of pages.
 enum class ReadFor : uint8_t {
   kLooking,
-  // Caches the rows, because these pages will be committed. Only for the thread that commits these
-  // pages, while no commit of them is in progress.
+  // Caches the rows, because these pages will be committed. Only the thread that commits these
+  // pages may use kChanging, and only while no commit of them is in progress.
   kChanging,
 };
 
@@ -161,11 +162,11 @@ enum class ReadFor : uint8_t {
 // first of them becomes RocksDB's write-group leader and writes for all that wait).
 class Store {
  public:
-  // Opens the database in `dir`, migrating an older format. Creates the database and the last
-  // directory of the path if there is none. If an interrupted, never acknowledged write has left a
-  // torn tail in the log, cuts it off and reports this to options.log.
+  // Opens the database in `dir`, and migrates an older format. Creates the database and the last
+  // directory of the path if there is none. If an interrupted write, which was never acknowledged,
+  // has left a torn tail in the log, cuts the tail off and reports this to options.log.
   //
-  // A relative `dir` starts in the working directory, here and wherever storage takes a path.
+  // A relative `dir` is resolved from the working directory, like every path that storage takes.
   //
   // Cancelled: OpenProgress::cancelled was set; the next opening finds everything as it was.
   // FailedPrecondition: in use by another process, or written by a newer release. PermissionDenied.
@@ -178,7 +179,7 @@ class Store {
   Store& operator=(const Store&) = delete;
 
   // Writes memtables to tables, so that the next start has no log to replay, and unlocks the
-  // directory. Closes the store whatever the status. Idempotent.
+  // directory. The store is closed whatever the status. Idempotent.
   Status Close();
 
   // Increases with every opening of this database; >= 1.
@@ -196,25 +197,25 @@ class Store {
   // threads can load disjoint ranges. Cost: one sequential read of states, hosts and leases.
   // DataLoss: a row is damaged.
   [[nodiscard]] Status Load(Slot first, Slot last, LoadVisitor& visitor) const;
-  // Reads only the assignments and leases, of all slots. OnSlotEnd then says only that serials from
-  // `next_serial` on are unused.
+  // Reads only the assignments and leases, of all slots. `next_serial` of OnSlotEnd is then only a
+  // lower bound of the first unused serial: it covers removed pages, but not stored ones.
   [[nodiscard]] Status LoadLeases(LoadVisitor& visitor) const;
-  // Notes the number of shards. If the number changes, drops the learned models, which hold only
-  // for the pages of one shard. All shards then continue from the last epoch's number.
+  // Stores the number of shards. If the number changes, drops the learned models, because each
+  // belongs to the pages of one shard. All shards then continue from the last epoch's number.
   [[nodiscard]] Status SetShards(uint32_t shards);
 
   // --- Reading ---
-  // Reads the whole records of these pages, in order, each as a commit has left it. NotFound: no
-  // page has the number. DataLoss: a damaged row. Costs one batched read of the rows that the page
-  // cache does not hold. This is cheapest if the numbers are in ascending order.
+  // Reads the whole records of these pages, in order. Each record is as some commit has left it.
+  // NotFound: no page has the number. DataLoss: a damaged row. Costs one batched read of the rows
+  // that the page cache does not hold. This is cheapest if the numbers are in ascending order.
   [[nodiscard]] std::vector<StatusOr<PageRecord>> ReadPages(std::span<const PageNumber> numbers,
                                                             ReadFor what = ReadFor::kLooking) const;
 
   // Returns the next pages that match the query, at most `limit` >= 1, in ascending order of their
   // numbers. If the query has a host, reads only the host's slot, otherwise everything. May return
-  // fewer pages, even none, with a token for the next call. An empty token starts. InvalidArgument:
-  // List has not returned the token. Pages created or removed between two calls may or may not be
-  // included.
+  // fewer pages, even none, with a token for the next call. An empty token starts a new list.
+  // InvalidArgument: List cannot have returned `token` for this query. Pages created or removed
+  // between two calls may or may not be included.
   [[nodiscard]] StatusOr<ListResult> List(const ListQuery& query, std::string_view token,
                                           size_t limit) const;
   // Returns the next pages with from <= number < end, at most `count` >= 1, in ascending order of
@@ -227,11 +228,11 @@ class Store {
   //
   // Internal: a record is invalid; nothing was written and the store is as before.
   // ResourceExhausted: the device is full; nothing was written, reads still work, and commits
-  // succeed again as soon as there is space. Any other status ends writing: whether the changes
-  // survive is unknown until the next opening, and every later commit returns the same status.
+  // succeed again as soon as there is space. Any other status ends writing: it is unknown until the
+  // next opening whether the changes were written, and every later commit returns the same status.
   [[nodiscard]] Status Commit(const Changes& changes);
-  // OK if commits can succeed, ResourceExhausted if the device is full, otherwise the error that
-  // ended writing. Commits and background work detect these states.
+  // OK if commits can succeed. ResourceExhausted if the device is full. Otherwise the error that
+  // ended writing. Commits and background work find out about these states.
   [[nodiscard]] Status health() const;
   // The numbers of writes. If writes are in progress and none ends, the disk does not respond.
   [[nodiscard]] StoreWrites writes() const;
@@ -243,10 +244,11 @@ class Store {
   // Makes a consistent copy of the database in the new directory `dir`, with hard links if the file
   // system allows; commits continue. Open the copy like any other. AlreadyExists: `dir` exists.
   [[nodiscard]] Status Checkpoint(const std::string& dir);
-  // Reads everything and compares the column families with each other. Problems are in the report;
-  // a status means that verification itself was not possible.
+  // Reads everything and compares the column families with each other. Problems are in the report.
+  // A status that is not OK means that verification itself was not possible.
   [[nodiscard]] StatusOr<VerifyReport> Verify() const;
-  // Starts compactions that StoreOptions::hold_compactions has held back. Otherwise does nothing.
+  // Starts the compactions that StoreOptions::hold_compactions has held back. No-op if none were
+  // held back.
   [[nodiscard]] Status StartCompactions();
   // Rewrites all tables without removed and overwritten rows.
   [[nodiscard]] Status Compact();

@@ -69,7 +69,7 @@ Status Store::Impl::BatchBuilder::AddEpoch(const EpochRecord& epoch) {
     Put(Family::kMeta, key);
   };
   const uint16_t parts = storage::EncodeEpochRows(epoch, put);
-  // Deletes further rows of an earlier epoch that had learned more.
+  // Deletes surplus rows: an earlier epoch might have needed more of them.
   storage::Cursor rows(
       &store_.base_.db(), store_.base_.handle(Family::kMeta),
       storage::EpochPartKeyOf(epoch.shard, parts),
@@ -109,9 +109,9 @@ Status Store::Impl::BatchBuilder::AddHost(const HostRecord& host) {
   return absl::OkStatus();
 }
 
-// A later host of the slot may get this serial, since no page has it.
+// A later host of the slot can get the serial of the removed host, because no page has it.
 void Store::Impl::BatchBuilder::AddHostRemoval(const std::string& host) {
-  // Otherwise the host's row would be removed while rows with its serial stay.
+  // Otherwise the host's row would be removed, but rows of pages with the host's serial would stay.
   CHECK(!new_hosts_.contains(host), "host {} is written and removed", host);
   Delete(Family::kHosts, storage::HostKeyOf(SlotOfHost(host), host));
   removed_hosts_.push_back(host);

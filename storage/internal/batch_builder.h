@@ -16,8 +16,8 @@ class Store::Impl::BatchBuilder {
  public:
   explicit BatchBuilder(const Impl& store) : store_(store) {}
 
-  // Precondition: `changes` is valid (storage/internal/validate.h). Internal: a row is larger than
-  // storage::kMaxRowBytes. Other errors: hosts could not be read.
+  // Precondition: `changes` is valid (storage/internal/validate.h). Not OK: Internal if a row is
+  // larger than storage::kMaxRowBytes; other errors if hosts could not be read.
   [[nodiscard]] Status Add(const Changes& changes);
   [[nodiscard]] rocksdb::WriteBatch* batch() { return &batch_; }
   // Makes the new hosts and serials known. Must be called after the batch was written.
@@ -36,8 +36,8 @@ class Store::Impl::BatchBuilder {
   void AddRemoval(const PageRecord& page);
   [[nodiscard]] Status AddHost(const HostRecord& host);
   void AddHostRemoval(const std::string& host);
-  // Returns the serial of a host, or a new one if the store has none. Writes the row of a new host
-  // if `write_new`; otherwise the caller writes it.
+  // Returns the serial of a host, or a new serial if the store does not have the host. Writes the
+  // row of a new host if `write_new`; otherwise the caller writes it.
   [[nodiscard]] StatusOr<uint32_t> HostSerial(Slot slot, const std::string& host, bool write_new);
   [[nodiscard]] Status AddLeases(const Changes& changes);
   void AddSerialMarks();

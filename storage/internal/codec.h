@@ -3,7 +3,7 @@
 // first error.
 //
 // Tagged fields make a record easy to extend. A field is one byte (tag << 2 | kind) and its
-// content; fields come in ascending order of tag, and a field that has its default is left out. A
+// content; fields come in ascending order of tag, and a field with its default value is left out. A
 // new field gets a new tag, and a tag is never reused. A tag that the reader does not know is an
 // error, because a newer release wrote it.
 //
@@ -132,7 +132,7 @@ class Reader : public FixedNumbers<Reader> {
   }
 
   [[nodiscard]] bool ok() const { return ok_; }
-  // Whether everything was read without errors.
+  // Returns true if everything was read without errors.
   [[nodiscard]] bool done() const { return ok_ && rest_.empty(); }
   [[nodiscard]] std::string_view rest() const { return rest_; }
   void Fail() { ok_ = false; }
@@ -215,13 +215,13 @@ class FieldWriter {
 };
 
 // Reads tagged fields one at a time: while (fields.Next()) switch (fields.tag()) { case ... take a
-// value ...; default: fields.Fail(); }. Reading fails if a value is taken as a different kind than
-// it was written, or is not taken. Thread-compatible.
+// value ...; default: fields.Fail(); }. Reading fails if a value is read as a kind other than the
+// one that was written, or is not read at all. Thread-compatible.
 class FieldReader {
  public:
   explicit FieldReader(std::string_view bytes) : reader_(bytes) {}
 
-  // Moves to the next field; false at the end and after a failure.
+  // Moves to the next field. Returns false at the end and after a failure.
   [[nodiscard]] bool Next() {
     if (pending_) reader_.Fail();
     if (!reader_.ok() || reader_.rest().empty()) return false;

@@ -11,7 +11,7 @@ namespace freshet::storage {
 // instruction if it has one, at about 8 GB/s. Thread-safe.
 [[nodiscard]] uint32_t Crc32c(uint32_t crc, std::string_view bytes);
 
-// Computes the same with tables, on every processor, at about 1.5 GB/s. Thread-safe.
+// Computes the same checksum with tables. Works on every processor, at about 1.5 GB/s. Thread-safe.
 [[nodiscard]] uint32_t Crc32cByTables(uint32_t crc, std::string_view bytes);
 
 }  // namespace freshet::storage

@@ -42,14 +42,14 @@ class CountsSkipped {
   const uint64_t before_;
 };
 
-// Reads a range row by row. Stops at its bound even if all rows after it were removed, because a
-// search for the next existing row would read every removed row. Within the range, removed rows
-// cost as much as others until they are compacted away. So a scan for which others wait limits the
-// number of rows that it skips, and continues later from `place`. Owner thread only.
+// Reads a range row by row. Stops at the end of the range even if all rows after the end were
+// removed: a search for the next existing row would read every removed row. Within the range,
+// removed rows cost as much as others until they are compacted away. So a scan that makes others
+// wait limits the number of skipped rows, and continues later from place(). Owner thread only.
 class Cursor {
  public:
-  // Reads from key `first` to the one before `end`, or to the last if `end` is empty. Stops after
-  // about `most_passed` removed rows and old versions of rows; 0 = no limit.
+  // Reads from the key `first` to the last key before `end`, or to the last key of all if `end` is
+  // empty. Stops after about `most_passed` removed rows and old versions of rows; 0 = no limit.
   Cursor(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, std::string_view first,
          std::string end, rocksdb::ReadOptions read, uint64_t most_passed = 0)
       : end_(std::move(end)), bound_(end_), most_passed_(most_passed) {
@@ -74,7 +74,7 @@ class Cursor {
     ++rows_;
     it_->Next();
   }
-  // Whether the cursor stopped at its limit of skipped rows, so that more rows may follow.
+  // Returns true if the cursor stopped at its limit of skipped rows. More rows might follow.
   [[nodiscard]] bool left_off() const {
     return it_->status().IsIncomplete() || (it_->Valid() && spent());
   }

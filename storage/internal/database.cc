@@ -22,7 +22,7 @@
 namespace freshet::storage {
 namespace {
 
-// Bytes for new logs and manifests.
+// The space that new logs and manifests need, in bytes.
 constexpr uint64_t kResumeSlackBytes = 1 << 20;
 
 // ResourceExhausted: the device reports less free space than `needed`.
@@ -50,8 +50,8 @@ class Database::ReplayWatch : public rocksdb::WalFilter {
   WalProcessingOption LogRecordFound(unsigned long long, const std::string&,
                                      const rocksdb::WriteBatch& batch, rocksdb::WriteBatch*,
                                      bool*) override {
-    // With no bad record tolerated (storage/internal/tuning.cc), this result ends replay and
-    // opening before the database has read any row.
+    // No bad record is tolerated (storage/internal/tuning.cc). So this result ends the replay and
+    // the opening before the database has read any row.
     if (progress_.cancelled) return WalProcessingOption::kCorruptedRecord;
     progress_.replayed_log_bytes.fetch_add(batch.GetDataSize(), std::memory_order_relaxed);
     return WalProcessingOption::kContinueProcessing;
@@ -96,12 +96,12 @@ Status Database::Open() {
   uint64_t log_bytes = 0;
   ASSIGN_OR_RETURN(const bool exists, DatabaseExists(options_.env, dir_));
   if (exists) {
-    // Checks what can be known before anything is written.
+    // These checks come first, before anything is written.
     const Status known = CheckFamilies(db_options);
     if (absl::IsFailedPrecondition(known)) return known;
     RETURN_IF_ERROR(CheckFormat(dir_, options_));
-    // With a cluster's log, a torn end here is complete in that log, and was never promised to be
-    // on this disk.
+    // If the store is a cache of a cluster's log, that log also has the rows of a torn end here.
+    // These rows were never promised to be on this disk.
     const bool promised = options_.durability == Durability::kSync && options_.truth == nullptr &&
                           !options_.leave_log;
     const WalPolicy policy = promised ? WalPolicy::kRefuse : WalPolicy::kCut;
@@ -118,7 +118,7 @@ Status Database::Open() {
     families.emplace_back(std::string(kFamilyNames[i]), family);
   }
   if (exists) Enter(OpenStage::kReplayingLogs);
-  // Counters of one call would slow a replay by a few percent, and are never read.
+  // RocksDB's counters per call would slow a replay by a few percent, and are never read.
   rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* db = nullptr;
@@ -221,12 +221,12 @@ Status Database::PutNumber(rocksdb::WriteBatch* batch, const std::string& key,
 Status Database::Write(rocksdb::WriteBatch* batch, bool sync) {
   CHECK(db_ != nullptr, "{} is closed", dir_);
   CHECK(!read_only_, "{} is a cache, and opened without its log", dir_);
-  // Counters of one call would cost a few percent, and are never read.
+  // RocksDB's counters per call would cost a few percent, and are never read.
   rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
   rocksdb::WriteOptions write;
-  // The rows of a batch come in ascending order of page, so each insertion begins where the last
-  // one ended. With range deletions, RocksDB would confuse positions of rows and of ranges, which
-  // are in different lists.
+  // The rows of a batch come in ascending order of page, so each insertion begins where the
+  // previous one ended. The option must be off for a batch with range deletions: rows and ranges
+  // are in different lists, and RocksDB would confuse positions in them.
   write.memtable_insert_hint_per_batch = !batch->HasDeleteRange();
   write.disableWAL = options_.durability == Durability::kNone;
   write.sync = sync && !write.disableWAL;
@@ -252,7 +252,7 @@ Status Database::Note(const rocksdb::Status& status) {
 
 Status Database::NoteFailure(const Status& error) {
   CHECK(!error.ok(), "a failure without an error");
-  // A permanent failure must not look like a temporary one.
+  // A permanent failure must not have the status of a full device, which is temporary.
   const Status final =
       absl::IsResourceExhausted(error)
           ? MakeStatus(absl::StatusCode::kUnavailable, "{}", std::string(error.message()))

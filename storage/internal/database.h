@@ -33,14 +33,16 @@ class Database {
   // Creates the directory if there is none, and locks it against other processes. Must be called
   // once, before all other functions. Not OK: FailedPrecondition if another process has the lock.
   [[nodiscard]] Status Lock();
-  // Checks the existing files, and replays the logs. Precondition: the directory is locked.
+  // Checks the existing files, opens the database, and replays the logs. Precondition: the
+  // directory is locked.
   [[nodiscard]] Status Open();
   // Flushes, unless a write has failed, and unlocks the directory. Idempotent.
   Status Close();
   // Forbids all writes, because the rows are a cache of a log that is not available.
   void MakeReadOnly() { read_only_ = true; }
   [[nodiscard]] bool read_only() const { return read_only_; }
-  // Starts compactions that StoreOptions::hold_compactions has held back. Otherwise does nothing.
+  // Starts the compactions that StoreOptions::hold_compactions has held back. No-op if none were
+  // held back.
   [[nodiscard]] Status StartCompactions();
 
   [[nodiscard]] const std::string& dir() const { return dir_; }
@@ -73,9 +75,9 @@ class Database {
   [[nodiscard]] Status PutNumber(rocksdb::WriteBatch* batch, const std::string& key,
                                  uint64_t number) const;
 
-  // Writes a batch, durably if `sync` says so; notes failures.
+  // Writes a batch, durably if `sync` is true. Records a failure.
   [[nodiscard]] Status Write(rocksdb::WriteBatch* batch, bool sync);
-  // Notes the outcome of another write.
+  // Records the outcome of a write that was made in another way.
   [[nodiscard]] Status Note(const rocksdb::Status& status);
   // Ends writing permanently, because the content of the disk is unknown. Returns the first error
   // that ended writing.
@@ -83,7 +85,7 @@ class Database {
   // OK if there is space for another commit. Resumes writing if space had run out. Costs a query of
   // the device's free space.
   [[nodiscard]] Status EnsureSpace();
-  // The results of Store::health and Store::writes.
+  // See Store::health and Store::writes.
   [[nodiscard]] Status health() const;
   [[nodiscard]] StoreWrites writes() const;
   // Number of commits refused for lack of space. Commit increments it.

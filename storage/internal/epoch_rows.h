@@ -1,5 +1,5 @@
-// The rows that hold what a shard has learned: the record, and as many further rows as the models
-// of its sites need. Each row is small enough for a log. Internal to storage/.
+// The rows that hold what a shard has learned: the record, and further rows for the models of its
+// sites. Each row is small enough for a log. Internal to storage/.
 //
 // One commit writes all rows of an epoch, with its number. A store that was filled from only a part
 // of a log may have rows of two epochs. In that case the epoch is used without its models.
@@ -28,9 +28,9 @@ uint16_t EncodeEpochRows(
     const EpochRecord& epoch,
     const std::function<void(const std::string& key, const std::string& value)>& put);
 
-// Returns the record of a kEpoch row with the text of all its rows. `read` returns the value of a
-// row, or NotFound. `*whole` is false, and the text empty, if a row is missing or from another
-// epoch. DataLoss: a row is damaged. Errors: from `read`. Thread-safe.
+// Decodes the record of a kEpoch row, and adds the text from all further rows. `read` returns the
+// value of a row, or NotFound. If a row is missing or from another epoch, `*whole` is set to false
+// and the text is empty. DataLoss: a row is damaged. Errors: from `read`. Thread-safe.
 using ReadEpochPart = std::function<StatusOr<std::string>(const std::string& key)>;
 [[nodiscard]] Status DecodeEpochRows(std::string_view key, std::string_view value,
                                      const ReadEpochPart& read, EpochRecord* epoch, bool* whole);

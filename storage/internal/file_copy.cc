@@ -17,8 +17,9 @@ namespace freshet::storage {
 namespace {
 
 constexpr size_t kCopyBytes = 1 << 20;
-// A file of at least kLargeFileBytes of which less than 1/kLeastStored is stored was crafted to
-// fill a disk, because a copy would also store its holes.
+// Sparse files are refused: at least kLargeFileBytes long, with less than 1/kLeastStored of the
+// bytes stored on disk. Such a file must be crafted. A copy would store the holes too, and could
+// fill the disk.
 constexpr int64_t kLargeFileBytes = int64_t{64} << 20;
 constexpr int64_t kLeastStored = 64;
 
@@ -49,7 +50,7 @@ class Source {
     descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     struct stat its {};
     if (descriptor_ < 0 || fstat(descriptor_, &its) != 0) return Failed();
-    // Another file may have replaced it since the check.
+    // Another file might have replaced this one since the check.
     if (!S_ISREG(its.st_mode)) return NoFile(path_);
     if (its.st_size >= kLargeFileBytes && its.st_blocks * 512 < its.st_size / kLeastStored) {
       return MakeStatus(absl::StatusCode::kFailedPrecondition,
@@ -60,7 +61,7 @@ class Source {
     return absl::OkStatus();
   }
   [[nodiscard]] size_t left() const { return left_; }
-  // Returns the next bytes; empty at the end, which is where the file ended when it was opened.
+  // Returns the next bytes; empty = end. The end is where the file ended when it was opened.
   StatusOr<rocksdb::Slice> Read() {
     ssize_t got = 0;
     do {
@@ -160,7 +161,8 @@ Status CopyDatabase(rocksdb::Env* env, const std::string& from, const std::strin
   for (const std::string& name : names) {
     const std::string source = from + "/" + name;
     const std::string target = to + "/" + name;
-    // The link's bytes are durable already, and the sync of the directory makes its name durable.
+    // The bytes of a linked table are durable already. The sync of the directory makes the link's
+    // name durable.
     if (name.ends_with(".sst") && LinkTable(env, source, target)) continue;
     if (name == "CURRENT") RETURN_IF_ERROR(SyncDirectory(env, to));
     RETURN_IF_ERROR(CopyFile(env, source, target));
@@ -183,11 +185,11 @@ Status MoveDatabase(rocksdb::Env* env, const std::string& from, const std::strin
   RETURN_IF_ERROR(FromRocksDb(env->CreateDirIfMissing(to), "creating " + to));
   for (const std::string& name : names) {
     const std::string target = to + "/" + name;
-    // If CURRENT is moved last, the moves of all other files are durable before.
+    // If CURRENT is moved last, the moves of all other files are made durable first.
     if (name == "CURRENT" && current_last) RETURN_IF_ERROR(SyncDirectory(env, to));
     RETURN_IF_ERROR(FromRocksDb(env->RenameFile(from + "/" + name, target), "moving to " + target));
     if (name != "CURRENT") continue;
-    // If CURRENT is moved first, its move is durable before other files are moved.
+    // If CURRENT is moved first, its move is made durable before other files are moved.
     RETURN_IF_ERROR(SyncDirectory(env, to));
     RETURN_IF_ERROR(SyncDirectory(env, from));
   }

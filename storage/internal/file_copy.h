@@ -21,16 +21,16 @@ namespace freshet::storage {
                                                                const std::string& dir);
 
 // Guards against crafted directories before a restore, check or repair. Not OK: FailedPrecondition,
-// with the path, if it is a link, a pipe, a device or a directory, and so not a file of a database.
-// A missing path is OK here, because opening reports it. Thread-safe.
+// with the path, if `path` is a link, a pipe, a device or a directory. None of these is a file of a
+// database. A missing path is OK here, because opening reports it. Thread-safe.
 [[nodiscard]] Status CheckIsFile(const std::string& path);
 // Checks all files that RocksDB opens with the database in the same way.
 [[nodiscard]] Status CheckAreFiles(rocksdb::Env* env, const std::string& dir);
 
 // Makes the new directory `to` a durable copy of the database in `from`, which no process may have
 // open. Tables never change, so they become hard links if the file system allows and only this
-// process's user may change them. All other files are copied, with the length that they had when
-// opened, CURRENT last. Errors: also from CheckIsFile. Thread-safe.
+// process's user may change them. All other files are copied, up to the length that they had when
+// they were opened. CURRENT is copied last. Errors: also from CheckIsFile. Thread-safe.
 [[nodiscard]] Status CopyDatabase(rocksdb::Env* env, const std::string& from,
                                   const std::string& to);
 
@@ -41,7 +41,8 @@ namespace freshet::storage {
 void RemoveFiles(rocksdb::Env* env, const std::string& dir);
 
 // Moves the database's files durably into another directory of the same file system. Moves CURRENT
-// last if `current_last`, otherwise first, so that a half-moved directory does not look complete.
+// last if `current_last`, otherwise first, so that a directory that is only partly moved does not
+// look like a database.
 [[nodiscard]] Status MoveDatabase(rocksdb::Env* env, const std::string& from, const std::string& to,
                                   bool current_last);
 

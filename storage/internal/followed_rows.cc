@@ -9,7 +9,8 @@
 namespace freshet::storage {
 namespace {
 
-// Returns true if a row of `meta` says nothing about pages and hosts, or is read again at opening.
+// Returns true for a mark: a row of `meta` that does not affect loaded pages and hosts, or that the
+// store reads again when it takes over.
 bool IsMark(std::string_view key) {
   if (key.empty()) return false;
   switch (static_cast<MetaKey>(key[0])) {

@@ -12,15 +12,16 @@
 
 namespace freshet::storage {
 
-// Collects changes of rows. Owner thread only.
+// Collects the changes that rows make. Owner thread only.
 class FollowedRows {
  public:
   void Add(const LogRow& row);
-  // Returns the changes of all rows since the last call, in no order.
+  // Returns the changes that all rows since the last call make, in no particular order.
   [[nodiscard]] FollowedChanges Take();
-  // Whether any row so far was damaged, or changed more than FollowedChanges can express, so that
-  // the follower must load again. Leases, sources and marks do not count: the store reads them at
-  // the end.
+  // Returns true if any row so far was damaged or makes a change that FollowedChanges cannot
+  // express. The follower must then load everything again. Rows of leases, sources and the
+  // frontier, and the store's bookkeeping in `meta`, do not count: they are read when the store is
+  // open.
   [[nodiscard]] bool beyond() const { return beyond_; }
 
  private:

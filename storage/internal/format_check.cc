@@ -35,7 +35,8 @@ class FirstRecordOnly final : public rocksdb::WalFilter {
   bool seen_ = false;
 };
 
-// Reads a row of the default column family, as far as possible without writing anything.
+// Reads a row of the default column family without writing anything; nullopt = the row cannot be
+// read.
 std::optional<std::string> Peek(const std::string& dir, const std::string& key,
                                 const StoreOptions& options) {
   CHECK(!key.empty(), "no key to look for in {}", dir);
@@ -48,8 +49,8 @@ std::optional<std::string> Peek(const std::string& dir, const std::string& key,
   FirstRecordOnly first;
   db_options.wal_filter = &first;
   db_options.create_if_missing = false;
-  // A database that is opened for reading has no purge thread. With this option RocksDB would
-  // assert that there is one.
+  // Must be off: a database that is opened for reading has no purge thread, and with this option
+  // RocksDB asserts that there is one.
   db_options.avoid_unnecessary_blocking_io = false;
   const std::vector<rocksdb::ColumnFamilyDescriptor> families = {
       {rocksdb::kDefaultColumnFamilyName, rocksdb::ColumnFamilyOptions()}};

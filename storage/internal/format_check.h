@@ -1,6 +1,6 @@
 // Checks the format of a database before anything opens it for writing. Opening replays logs, cuts
-// torn tails and begins new files. So a release that detected a format that is too new or too old
-// only at that point would already have changed files. Internal to storage/.
+// torn tails and begins new files. If a release noticed only at that point that the format is too
+// new or too old, it would already have changed files. Internal to storage/.
 #ifndef FRESHET_STORAGE_INTERNAL_FORMAT_CHECK_H_
 #define FRESHET_STORAGE_INTERNAL_FORMAT_CHECK_H_
 
@@ -20,7 +20,7 @@ namespace freshet::storage {
 // Reads the manifest and the ends of a few tables. Thread-safe.
 [[nodiscard]] Status CheckFormat(const std::string& dir, const StoreOptions& options);
 
-// Whether this release can read a database of this format, perhaps by migrating it.
+// OK if this release can read a database of this format, perhaps after a migration.
 [[nodiscard]] Status CheckFormatNumber(const std::string& dir, uint64_t format);
 
 }  // namespace freshet::storage

@@ -11,7 +11,8 @@ namespace {
 
 constexpr char kCrawlMark = 'c';
 constexpr size_t kCrawlBytes = 4;
-// More URLs than a queue can have; even sums over all queues do not overflow.
+// The maximum count of URLs that is accepted. No queue can have as many, and sums over all queues
+// do not overflow.
 constexpr uint64_t kMostUrls = uint64_t{1} << 38;
 
 template <typename T>
@@ -37,7 +38,7 @@ enum QueueTag : int {
   kKey = 1,
   kActive = 2,
   kCompleted = 3,
-  kHeadDue = 4,  // stored plus one; left out: no URL waits
+  kHeadDue = 4,  // stored plus one; left out = no URL waits
   kHeadUrl = 5,
   kDelay = 6,  // stored plus one
   kQueueBlockedUntil = 7,
@@ -138,7 +139,7 @@ std::string EncodeFrontier(const FrontierQueueRecord& record) {
   fields.Unsigned(kActive, record.active);
   fields.Unsigned(kCompleted, record.completed);
   if (record.head) {
-    // The largest number and the one before it both mean "never due".
+    // UINT64_MAX and UINT64_MAX - 1 both mean "never due".
     fields.Unsigned(kHeadDue, std::min(record.head->due, UINT64_MAX - 1) + 1);
     fields.Bytes(kHeadUrl, record.head->url);
   }
@@ -225,7 +226,7 @@ bool DecodeFrontier(std::string_view value, FrontierSettings* settings) {
   Reader reader(value);
   settings->default_delay = static_cast<uint32_t>(reader.Varint());
   settings->active = reader.U8() != 0;
-  // Earlier releases did not keep it.
+  // Earlier releases did not store `seen`.
   settings->seen = reader.done() ? 0 : reader.Varint();
   return reader.done();
 }

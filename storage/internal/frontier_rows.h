@@ -21,12 +21,12 @@
 
 namespace freshet::storage {
 
-// Key of a row that releases before format 5 wrote. It is ignored now.
+// `kFrontierFormatKey`: key of a row that releases before format 5 wrote. The row is ignored now.
 inline constexpr const char* kFrontierFormatKey = "format";
 inline constexpr const char* kFrontierSettingsKey = "settings";
 
-// Adds to the batch the deletion of all rows with this prefix, in all families of the frontier
-// except `meta`.
+// Adds range deletions to the batch: of all rows with this prefix, in all families of the frontier
+// except frontier_meta.
 [[nodiscard]] rocksdb::Status ForgetFrontier(const FamilyHandles& families,
                                              const std::string& prefix, rocksdb::WriteBatch* batch);
 

@@ -1,6 +1,6 @@
-// Composes and parses the keys of all column families. No other code does so. Every integer in a
-// key is big endian, so that bytes sort as numbers; every key of a page or host starts with its
-// slot. Grammar:
+// Composes and parses the keys of all column families. Only this code knows their layout. Every
+// integer in a key is big endian, so that bytes sort as numbers; every key of a page or host starts
+// with its slot. Grammar:
 //
 //   page   := slot:2 serial:6                            pages
 //   host   := slot:2 host                                hosts
@@ -39,7 +39,7 @@ namespace freshet::storage {
 // Start of every key of a slot.
 [[nodiscard]] std::string SlotPrefix(Slot slot);
 
-// Views into the key that was parsed.
+// The parts are views into the key that was parsed.
 struct HostKeyParts {
   Slot slot;
   std::string_view host;
@@ -53,12 +53,12 @@ struct EpochPartKeyParts {
   uint16_t part = 0;
 };
 
-// These return nullopt for bytes that no function above composes.
+// The Parse functions return nullopt for bytes that no function above composes.
 [[nodiscard]] std::optional<PageNumber> ParsePageKey(std::string_view key);
 [[nodiscard]] std::optional<HostKeyParts> ParseHostKey(std::string_view key);
 [[nodiscard]] std::optional<LeaseKeyParts> ParseLeaseKey(std::string_view key);
 [[nodiscard]] std::optional<uint8_t> ParseSourceKey(std::string_view key);
-// The shard or slot of a two-part meta key of this kind.
+// ParseMetaKey returns the shard or slot of a two-part meta key of this kind.
 [[nodiscard]] std::optional<uint16_t> ParseMetaKey(MetaKey kind, std::string_view key);
 [[nodiscard]] std::optional<EpochPartKeyParts> ParseEpochPartKey(std::string_view key);
 // The crawl id, not empty.

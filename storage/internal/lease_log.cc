@@ -11,11 +11,11 @@
 namespace freshet::storage {
 namespace {
 
-// The log may have twice as many entries as leases, and this many more.
+// The allowed length of the log: two entries for each lease, plus this many.
 constexpr uint64_t kSlackEntries = 4096;
-// How many entries of the oldest rows one commit may copy, in addition to the number of its own
-// entries. At a steady rate the log then shrinks as fast as it grows. A row with more entries is
-// copied when the log has doubled again.
+// One commit copies at most this many entries of the oldest rows, plus as many as it has new
+// entries. The log can then shrink as fast as it grows. A row with more entries than that is copied
+// only when the log has doubled again.
 constexpr size_t kSaidAgain = 64;
 
 Instant NewestAssignment(std::span<const LeaseEntry> entries, Instant newest) {
@@ -63,7 +63,8 @@ StatusOr<LeaseWrite> LeaseLog::Plan(const Changes& changes, const ReadRow& read)
 
 Status LeaseLog::PlanCut(Instant now, const ReadRow& read, LeaseWrite& write) const {
   if (write.entries.empty() || rows_.empty()) return absl::OkStatus();
-  // Signals and results also write entries of leases while nothing is assigned.
+  // The present time counts, too: signals and results also write entries of leases while nothing is
+  // assigned.
   const Instant latest = std::max(now, NewestAssignment(write.entries, rows_.back().assigned));
   const size_t own = write.entries.size();
   size_t may_say = own + kSaidAgain;
@@ -76,7 +77,7 @@ Status LeaseLog::PlanCut(Instant now, const ReadRow& read, LeaseWrite& write) co
       if (left <= allowed || (row.live > may_say && left <= 2 * allowed)) break;
       ASSIGN_OR_RETURN(std::vector<LeaseEntry> entries, read(row.sequence));
       for (size_t i = 0; i < own && said.size() < own; ++i) said.insert(write.entries[i].record.id);
-      // The last entry of a lease within the row counts.
+      // Within a row, the last entry of a lease counts.
       for (auto it = entries.rbegin(); it != entries.rend(); ++it) {
         if (it->kind != LeaseEntry::Kind::kLease || !Holds(row.sequence, it->record.id)) continue;
         if (said.insert(it->record.id).second) write.entries.push_back(std::move(*it));

@@ -1,11 +1,11 @@
 // The leases of one shard, which the store keeps as a log whose oldest rows are deleted. Each
-// commit appends its entries in as few rows as their size allows. So a lease costs only some bytes,
-// and not a whole row. Internal to storage/.
+// commit appends its entries in few rows. A lease therefore costs only some bytes, and not a whole
+// row. Internal to storage/.
 //
-// A later entry replaces earlier ones of its lease. So a row may be deleted only if it is the
-// oldest, and later rows, or the commit that deletes it, replace or copy all its entries. The row
-// must also be kept for kAssignmentsKept after each of its assignments, because a start learns from
-// them when each host was last fetched.
+// A later entry replaces earlier ones of its lease. Only the oldest row may be deleted, and only if
+// all its entries were replaced by later rows, or are copied by the commit that deletes the row. A
+// row must also be kept for kAssignmentsKept after each of its assignments, because a start learns
+// from the assignments when each host was last fetched.
 #ifndef FRESHET_STORAGE_INTERNAL_LEASE_LOG_H_
 #define FRESHET_STORAGE_INTERNAL_LEASE_LOG_H_
 
@@ -27,8 +27,8 @@ namespace freshet::storage {
 // A row holds at most this many entries; further ones go into further rows.
 inline constexpr size_t kMostEntriesOfRow = 1024;
 
-// Calls `visit` with the entries of each row that they fill; `sequence` numbers the first row.
-// Thread-safe.
+// Divides the entries into rows, and calls `visit` with the sequence number and the entries of each
+// row. `sequence` is the number of the first row. Thread-safe.
 template <typename F>
 void ForEachLeaseRow(uint64_t sequence, std::span<const LeaseEntry> entries, const F& visit) {
   for (size_t at = 0; at < entries.size(); at += kMostEntriesOfRow) {
@@ -38,7 +38,7 @@ void ForEachLeaseRow(uint64_t sequence, std::span<const LeaseEntry> entries, con
 
 // The changes of one commit to the log.
 struct LeaseWrite {
-  uint64_t sequence = 0;  // number of the first row that it appends
+  uint64_t sequence = 0;  // number of the first row that the commit appends
   std::vector<LeaseEntry> entries;
   std::vector<uint64_t> dropped;  // rows to delete
 };
@@ -60,9 +60,9 @@ class LeaseLog {
   // Applies the plan after the write has succeeded.
   void Install(const LeaseWrite& write);
 
-  // Whether the lease is open or remembered.
+  // Returns true if the lease is open or remembered.
   [[nodiscard]] bool Knows(LeaseId id) const { return places_.contains(id); }
-  // Whether this row has the latest entry of the lease.
+  // Returns true if this row has the latest entry of the lease.
   [[nodiscard]] bool Holds(uint64_t sequence, LeaseId id) const;
   // The sequence of the row that the next commit appends.
   [[nodiscard]] uint64_t next_sequence() const { return next_sequence_; }
@@ -71,7 +71,7 @@ class LeaseLog {
   struct Row {
     uint64_t sequence = 0;
     uint32_t entries = 0;
-    uint32_t live = 0;  // entries that no later one replaces
+    uint32_t live = 0;  // entries that no later entry replaces
     Instant assigned;   // the newest assignment in this row or earlier ones
   };
   struct Place {

@@ -25,7 +25,8 @@ enum Head : uint8_t {
   kAssignment = 4,
 };
 constexpr uint8_t kWhat = 7;
-// Open leases: worker or length differs from the previous entry; signals came during the lease.
+// Bits of open leases: the worker differs from the previous entry; the length differs; signals came
+// during the lease.
 constexpr uint8_t kOtherWorker = 8;
 constexpr uint8_t kOtherLength = 16;
 constexpr uint8_t kSignals = 32;
@@ -34,7 +35,7 @@ constexpr uint8_t kOtherClient = 64;
 // From kOrphanLeaseVersion on: the page was removed, and the entry names its host.
 constexpr uint8_t kOrphan = 128;
 
-// The values of the previous entry, which an entry may leave out.
+// The values of the previous entry. An entry leaves out values that are the same.
 struct Before {
   int64_t ordinal = 0;  // ordinal of the id
   int64_t assigned = 0;
@@ -143,8 +144,8 @@ uint8_t VersionFor(std::span<const LeaseEntry> entries) {
   return version;
 }
 
-// The version of the value if this release knows it, otherwise the first version, with which
-// decoding fails.
+// Returns the version of the value. If this release does not know the version, returns the first
+// version, with which decoding fails.
 uint8_t VersionOf(std::string_view value) {
   const uint8_t version = value.empty() ? 0 : static_cast<uint8_t>(value.front());
   return version <= kOrphanLeaseVersion ? std::max(version, kLeaseVersion) : kLeaseVersion;

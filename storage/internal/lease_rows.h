@@ -13,13 +13,13 @@
 
 namespace freshet::storage {
 
-// One entry about a lease; a later one replaces it. Value type, thread-compatible.
+// One entry about a lease. A later entry of the lease replaces it. Value type, thread-compatible.
 struct LeaseEntry {
   enum class Kind : uint8_t {
     kLease = 0,    // the whole record, open or finished
     kDropped = 1,  // the lease no longer exists; the record has only an id
     kAssigned =
-        2,  // not a lease, but the page's last assignment; the record has only page and time
+        2,  // the last assignment of a page, without its lease; the record has only page and time
   };
   LeaseRecord record;
   Kind kind = Kind::kLease;

@@ -1,5 +1,5 @@
 // The last rows that a store has read from one partition of a log. If the log loses these rows and
-// then grows, it has different rows at their offsets, which shows the loss. Internal to storage/.
+// then grows, it has other rows at the same offsets. This reveals the loss. Internal to storage/.
 #ifndef FRESHET_STORAGE_INTERNAL_LOG_TAIL_H_
 #define FRESHET_STORAGE_INTERNAL_LOG_TAIL_H_
 
@@ -17,9 +17,9 @@ class LogTail {
  public:
   // Adds a row. `next` is the offset after it.
   void Add(const LogRow& row, uint64_t next);
-  // The offset of the first of the rows; nullopt = there are none.
+  // The offset of the first of these rows; nullopt = there are none.
   [[nodiscard]] std::optional<uint64_t> first() const;
-  // Whether the store has read a different row at this offset.
+  // Returns true if the store has read a different row at this offset.
   [[nodiscard]] bool Contradicts(const LogRow& row, uint64_t next) const;
 
  private:
@@ -27,8 +27,8 @@ class LogTail {
     uint64_t next = 0;
     uint64_t digest = 0;
   };
-  // One row might not reveal a rewritten log, because the offsets between transactions hold no
-  // rows.
+  // The maximum number of rows. One row might not reveal a rewritten log, because some offsets
+  // between transactions hold no rows.
   static constexpr size_t kMost = 16;
 
   std::deque<Seen> rows_;  // by ascending offset

@@ -25,7 +25,8 @@ Status WriteFormat(rocksdb::DB* db, const FamilyHandles& families, uint32_t vers
   write.sync = true;
   rocksdb::ColumnFamilyHandle* const meta = families[IndexOf(Family::kMeta)];
   RETURN_IF_ERROR(FromRocksDb(db->Put(write, meta, key, value), "writing the format version"));
-  // An older release looks for the version in tables, before it changes anything (format_check.h).
+  // The version is flushed, because an older release looks for it in tables before it changes
+  // anything (format_check.h).
   return FromRocksDb(db->Flush(rocksdb::FlushOptions(), meta), "flushing the format version");
 }
 

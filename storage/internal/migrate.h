@@ -38,8 +38,8 @@ struct Migration {
 // The steps that this release knows, in ascending order of `from`. Thread-safe.
 [[nodiscard]] std::span<const Migration> Migrations();
 
-// Runs the steps from `from` up to `to`, noting each new version durably. No-op for from == to. Not
-// OK: FailedPrecondition if a step is missing. After a failed step the version is that of the
+// Runs the steps from `from` up to `to`, and stores each new version durably. No-op if from == to.
+// Not OK: FailedPrecondition if a step is missing. After a failed step the version is that of the
 // previous step. Thread-compatible: no other thread may use the database meanwhile.
 [[nodiscard]] Status Migrate(const MigrationContext& context, uint32_t from, uint32_t to,
                              std::span<const Migration> steps);

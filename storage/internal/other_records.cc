@@ -89,7 +89,7 @@ std::optional<uint64_t> ReadLimit64(FieldReader& fields) {
   return plus_one - 1;
 }
 
-// 11 bits for each number of minutes, then the offset.
+// Packed hours of the day: 11 bits for each number of minutes, then the offset.
 constexpr int kMinuteBits = 11;
 constexpr int kOffsetBias = 1024;
 

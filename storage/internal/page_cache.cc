@@ -5,7 +5,7 @@
 namespace freshet::storage {
 namespace {
 
-// Bytes of an entry without its row, with its slot in the table.
+// Bytes of an entry without its row, but with its slot in the hash table.
 constexpr size_t kEntryBytes = 72;
 
 }  // namespace

@@ -21,8 +21,8 @@ namespace freshet::storage {
 // Bounded. Evicts at random, because pages are crawled in rounds: the most recent pages, which LRU
 // would keep, are needed last.
 //
-// Thread-safe. A cached row equals that of the store if every write of a page is followed by
-// Replace or Remove. Only the writer of a page may call Keep, and not while it writes the page.
+// Thread-safe. A cached row equals the stored row if every write of a page is followed by Replace
+// or Remove. Only the writer of a page may call Keep, and not while it writes the page.
 class PageCache {
  public:
   explicit PageCache(size_t bytes);

@@ -39,9 +39,9 @@ enum StatisticsTag : int {
   kOldExposure = 3,
 };
 
-// Head byte of an observation. Bit 0: changed. Bit 1: elapsed is stored; otherwise it is the time
+// Head byte of an observation. Bit 0: changed. Bit 1: elapsed is stored; if clear, it is the time
 // since the previous observation. Bits 2 to 4: number of signal entries. Bit 5: spans are stored in
-// full, otherwise as span codes. Bits 6 and 7: how the exposure is stored.
+// full; if clear, as span codes. Bits 6 and 7: how the exposure is stored.
 constexpr uint8_t kChangedBit = 1;
 constexpr uint8_t kElapsedBit = 2;
 constexpr int kEntriesShift = 2;
@@ -54,8 +54,8 @@ enum ExposureKind : uint8_t {
   kWhole = 2,      // the whole float
 };
 
-// The byte of a signal entry is its source class. This bit means that a byte with the count
-// follows; otherwise the count is one.
+// The byte of a signal entry is its source class. If this bit is set, a byte with the count
+// follows. If it is clear, the count is one.
 constexpr uint8_t kSeveralBit = 128;
 static_assert(kSourceClasses <= kSeveralBit);
 
@@ -219,8 +219,8 @@ bool DecodeStatistics(std::string_view bytes, PageStatistics* statistics) {
   return fields.done();
 }
 
-// Writes the host. It is usually a part of the URL, and is then written as its position there plus
-// one, and its length. Otherwise it is written as zero and the text.
+// Writes the host. If the host is a part of the URL, as usual, it is written as its position in the
+// URL plus one, and its length. If not, it is written as a zero and the text.
 void WriteHost(std::string_view host, std::string_view url, Writer& writer) {
   const size_t at = url.find(host);
   writer.Varint(at == std::string_view::npos ? 0 : at + 1);
@@ -249,8 +249,8 @@ std::string EncodeSignalIds(const std::vector<SignalId>& ids) {
   return out;
 }
 
-// Returns false for bytes that EncodeSignalIds does not write. The readers below do the same for
-// their writers.
+// Returns false for bytes that EncodeSignalIds does not write. The Decode and Read functions below
+// do the same for their counterparts.
 bool DecodeSignalIds(std::string_view bytes, std::vector<SignalId>* ids) {
   Reader reader(bytes);
   while (reader.ok() && !reader.rest().empty()) {

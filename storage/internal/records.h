@@ -1,9 +1,10 @@
-// Values of all column families: encode, decode. Every value is
+// Encodes and decodes the values of all column families. Every value is
 //
 //   version:1  payload  checksum:4
 //
 // and the checksum, the lower half of XXH3-64 (seed: XXH3-64 of the key, seed: the family), covers
-// family, key, version and payload. So it detects a row under a wrong key as well as a flipped bit.
+// family, key, version and payload. So the checksum detects a row under a wrong key, and not only
+// flipped bits.
 //
 // Encode* replace the contents of `value`. Precondition: the record is valid
 // (storage/internal/validate.h). Decode* return DataLoss, with the family and the key, for all
@@ -48,7 +49,7 @@ struct HostRow {
 void EncodePage(std::string_view key, uint32_t host_serial, const PageRecord& page,
                 std::string* value);
 [[nodiscard]] Status DecodePage(std::string_view key, std::string_view value, PageRecord* page);
-// Reads no more bytes than it must, and checks no texts.
+// Reads no more bytes than necessary, and does not check texts.
 [[nodiscard]] Status DecodePageHead(std::string_view key, std::string_view value, PageHead* head);
 
 void EncodeHost(std::string_view key, uint32_t serial, const HostRecord& record,

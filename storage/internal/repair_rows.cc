@@ -197,7 +197,8 @@ bool DamagedDatabase::Readable(Family family, const std::string& key) {
   return it->status().ok();
 }
 
-// Doubles keys as numbers: a page's whole key, or the first bytes of other keys.
+// Treats keys as numbers: the whole key of a page, or the first bytes of another key. Doubles the
+// distance from `key` until a row can be read, and then searches back for the smallest distance.
 std::optional<std::string> DamagedDatabase::ByDoubling(Family family, const std::string& key) {
   const uint64_t base = PrefixOf(key);
   uint64_t bad = 0;
@@ -215,7 +216,8 @@ std::optional<std::string> DamagedDatabase::ByDoubling(Family family, const std:
 }
 
 // The rows of a queue of the crawl frontier share their first bytes, however many rows there are.
-// So this skips at most one table of them.
+// ByDoubling would skip all rows of a queue. The ends of tables are therefore tried too, so at most
+// one table of the queue is skipped.
 std::optional<std::string> DamagedDatabase::BehindGap(Family family, const std::string& key) {
   std::optional<std::string> behind = ByDoubling(family, key);
   std::vector<rocksdb::LiveFileMetaData> live;

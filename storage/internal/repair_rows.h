@@ -38,12 +38,14 @@ class DamagedDatabase {
   [[nodiscard]] const TableDamage& tables() const { return damage_; }
 
   using Visit = std::function<void(std::string_view key, std::string_view value)>;
-  // Calls `visit` for every readable row of a family, in order. Notes gaps.
+  // Calls `visit` for every readable row of a family, in order. Reports unreadable ranges to
+  // `note`.
   void ForEach(Family family, const Visit& visit);
   // Reads one row; nullopt = it does not exist or cannot be read (`note` gets the reason).
   [[nodiscard]] std::optional<std::string> Get(Family family, const std::string& key);
   [[nodiscard]] Status Put(Family family, const std::string& key, const std::string& value);
-  // Copies every readable row of `from` unchanged; Close makes them durable.
+  // Copies every readable row of the family from `from`, unchanged. Close makes the copied rows
+  // durable.
   [[nodiscard]] Status CopyRows(Family family, DamagedDatabase& from);
   // Writes the copied rows to tables and closes.
   [[nodiscard]] Status Close();
@@ -68,7 +70,8 @@ class DamagedDatabase {
   [[nodiscard]] bool Readable(Family family, const std::string& key);
   // Returns a key after `key` from which rows can be read again; nullopt = there is none.
   [[nodiscard]] std::optional<std::string> BehindGap(Family family, const std::string& key);
-  // Returns the smallest such key that doubling steps find.
+  // Returns the smallest of these keys that a search with doubling steps finds; nullopt = it finds
+  // none.
   [[nodiscard]] std::optional<std::string> ByDoubling(Family family, const std::string& key);
 
   const RepairNote note_;

@@ -10,7 +10,8 @@ namespace freshet::storage {
 StatusOr<FingerprintSecret> DrawSecret() {
   FingerprintSecret secret{};
   ssize_t drawn = 0;
-  // A call for this few bytes returns all of them, or none if a signal interrupts it.
+  // For a request of so few bytes, getrandom returns all bytes, or none if a signal interrupts the
+  // call.
   do {
     drawn = getrandom(secret.data(), secret.size(), 0);
   } while (drawn < 0 && errno == EINTR);

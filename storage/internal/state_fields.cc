@@ -95,7 +95,7 @@ class FieldsWriter {
 
  private:
   std::string* out_;
-  size_t at_;  // position of the bits
+  size_t at_;  // position of the four bytes with the bits
   Writer writer_;
   uint32_t mask_ = 0;
   uint32_t bit_ = 1;
@@ -127,7 +127,7 @@ class FieldsReader {
 };
 
 // Names every field once, in the order of the bits, which is frozen. The default of a field may be
-// the value of an earlier field, which has been read by then.
+// the value of an earlier field, because that field has already been read.
 template <typename Fields>
 void ForEachField(Fields& fields, PageSpec& spec, double& known_rate, PageState& state) {
   PageRates& rates = state.rates;
@@ -170,7 +170,7 @@ void WriteStateFields(const PageSpec& spec, const PageState& state, std::string*
   out->reserve(out->size() + kMostBytes);
   PageSpec written_spec = spec;
   PageState written_state = state;
-  // Pages without a known rate get one that no page can have.
+  // A page without a known rate is stored with a rate that no page can have.
   double known_rate = spec.known_change_rate ? spec.known_change_rate->per_second() : -1.0;
   FieldsWriter fields(out);
   ForEachField(fields, written_spec, known_rate, written_state);

@@ -1,6 +1,6 @@
 // The spec and state of a page as they are stored in a row: four bytes with one bit for each field,
-// and then the fields whose bits are set, in the same order. A field that has its default is not
-// stored; some defaults are the value of an earlier field. Internal to storage/.
+// and then the fields whose bits are set, in the same order. A field with its default value is not
+// stored. The default of some fields is the value of an earlier field. Internal to storage/.
 #ifndef FRESHET_STORAGE_INTERNAL_STATE_FIELDS_H_
 #define FRESHET_STORAGE_INTERNAL_STATE_FIELDS_H_
 

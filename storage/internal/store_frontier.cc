@@ -1,4 +1,4 @@
-// The crawl frontier in a store, and its move from the separate database in which it was before.
+// The crawl frontier in a store, and its move from the separate database of earlier releases.
 #include <array>
 #include <functional>
 #include <memory>
@@ -99,7 +99,8 @@ Status Store::Impl::CommitFrontier(rocksdb::WriteBatch* batch) {
 Status Store::Impl::MoveFrontier() {
   CHECK(!log_.is_cache(), "{} is not this server's own", base_.dir());
   const std::string dir = FrontierDirectory(base_.dir());
-  // The name of the directory tells whether its rows are already in the store.
+  // The directory is renamed once its rows are in the store. So its name shows whether they are
+  // there.
   const std::string moved = dir + ".moved";
   const auto remove_moved = [&] {
     if (!base_.options().env->FileExists(moved).ok()) return;
@@ -121,7 +122,7 @@ Status Store::Impl::MoveFrontier() {
   return absl::OkStatus();
 }
 
-// After an interruption the next start writes the same rows again.
+// If the copy is interrupted, the next start writes the same rows again.
 Status Store::Impl::CopyFrontier(const std::string& dir) {
   OldFrontier old(dir);
   RETURN_IF_ERROR(old.Open(base_.options()));

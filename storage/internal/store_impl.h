@@ -45,7 +45,7 @@ class Store::Impl {
  private:
   // The partition of the log with the frontier's rows.
   static constexpr uint16_t kFrontierPartition = 0;
-  // Hosts of one slot by name. Filled when first needed.
+  // The hosts of one slot by name. Read when first needed.
   struct SlotHosts {
     Mutex mutex;
     bool loaded FRESHET_GUARDED_BY(mutex) = false;
@@ -61,22 +61,22 @@ class Store::Impl {
   [[nodiscard]] Status CheckFormat();
   // Deletes everything that epochs have learned.
   [[nodiscard]] Status DropEpochs(rocksdb::WriteBatch* batch) const;
-  // Reads the rows that Load and commits need into memory. Called again when they change.
+  // Reads into memory the rows that Load and commits need. Called again when these rows change.
   [[nodiscard]] Status ReadMarks();
   // Starts this run's generation, whose number ReadMarks has determined.
   [[nodiscard]] Status StartGeneration();
   [[nodiscard]] Status ReadSerialMarks();
-  // Whether any family has a row.
+  // Returns true if any family has a row.
   [[nodiscard]] StatusOr<bool> HasRows() const;
   // Writes the first rows, which make an empty database a store.
   [[nodiscard]] Status WriteFirstRows();
   [[nodiscard]] Status MigrateFrom(uint32_t format);
   // Reads the secret of the fingerprints. DataLoss: it is missing or damaged.
   [[nodiscard]] Status ReadSecret();
-  // Moves the crawl frontier, which a server before format 5 kept in a separate database, into this
-  // one, and removes the old database (store_frontier.cc).
+  // Moves the crawl frontier into this database, and removes the separate database in which a
+  // server before format 5 kept it (store_frontier.cc).
   [[nodiscard]] Status MoveFrontier();
-  // Copies all rows of the frontier's database in `dir` into this one, durably.
+  // Copies all rows of the frontier's separate database in `dir` into this database, durably.
   [[nodiscard]] Status CopyFrontier(const std::string& dir);
   // Reads the hosts of a slot into memory. Precondition: they are not loaded.
   [[nodiscard]] Status LoadSlotHosts(Slot slot, SlotHosts& hosts) const
@@ -89,7 +89,7 @@ class Store::Impl {
   uint64_t generation_ = 0;
   Fingerprinter fingerprinter_;
   const std::unique_ptr<std::array<SlotHosts, limits::kSlots>> slot_hosts_;
-  // Per slot: all serials from this one on are unused. Exact for slots that have removed a page.
+  // Per slot: a lower bound of the first unused serial. Pages that were removed have lower serials.
   const std::unique_ptr<std::array<std::atomic<uint64_t>, limits::kSlots>> next_serials_;
   std::atomic<uint64_t> commits_ = 0;
 };

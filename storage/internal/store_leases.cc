@@ -28,7 +28,7 @@ Status StoredLeases::ForEachRow(const RowVisit& visit) const {
   return FromRocksDb(it->status(), "reading leases");
 }
 
-// Merges the rows of all logs, in their order. Owner thread only.
+// Merges the rows of all logs. Later rows replace earlier ones. Owner thread only.
 class StoredLeases::Replay {
  public:
   // Takes the records of the entries.

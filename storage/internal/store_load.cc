@@ -1,4 +1,4 @@
-// Start-up: the sequential read of everything that the program holds in memory.
+// Start-up: reads everything that the program holds in memory, sequentially.
 #include <algorithm>
 
 #include "core/base/check.h"
@@ -21,15 +21,15 @@ using storage::MetaKeyOf;
 
 namespace {
 
-// Readahead of a cursor over pages. The other families are small, and each range of slots would
-// read their readahead again.
+// Readahead of a cursor over pages. Other families use none: they are small, and each range of
+// slots would read ahead in them again.
 constexpr size_t kReadaheadBytes = 1 << 20;
 
-// 0 = RocksDB reads ahead further the longer the range is.
+// `readahead_bytes`: 0 = RocksDB increases the readahead during the scan.
 rocksdb::ReadOptions SequentialRead(size_t readahead_bytes = 0) {
   rocksdb::ReadOptions read;
   read.verify_checksums = true;
-  // Start-up reads every row once: it must not evict rows that are read often.
+  // Start-up reads every row once, and must not evict rows that are read often.
   read.fill_cache = false;
   read.readahead_size = readahead_bytes;
   return read;
@@ -111,7 +111,7 @@ class SlotReader {
 
 Status Store::Impl::Load(Slot first, Slot last, LoadVisitor& visitor) const {
   CHECK(first <= last && last.value() < limits::kSlots);
-  // RocksDB's counters of this thread are never read.
+  // Nobody reads RocksDB's counters of this thread.
   rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
   ASSIGN_OR_RETURN(const auto leases, leases_.Read(commits_));
   SlotReader reader(&base_.db(), base_.handle(Family::kHosts), base_.handle(Family::kPages),

@@ -29,29 +29,32 @@
 namespace freshet::storage {
 namespace {
 
-// Rows of a log that start-up writes at a time.
+// Number of rows of a log that start-up writes at a time.
 constexpr size_t kRowsAtOnce = 4096;
-// A flush follows after this many queues and crawl ids were removed by range deletions, four for
-// each.
+// The frontier is flushed after this many queues and crawl ids were removed by range deletions.
+// Each removal takes four range deletions.
 constexpr size_t kMostRanges = 1000;
 // The log keeps removals for seven days. A store that was not updated for longer might keep removed
 // rows. This is one day less, because clocks differ.
 constexpr std::chrono::hours kLongestAway{6 * 24};
-// A time that is further ahead than this was written or read by a server with a wrong clock.
+// If a time is further ahead than this, the server that wrote or reads it has a wrong clock.
 constexpr std::chrono::hours kMostAhead{12};
 constexpr uint64_t kMarkEverySeconds = 60;
 // A standby reads the log after this many checks of whether it may own the log.
 constexpr int kLooksBetweenReads = 10;
 constexpr int kLookEveryMicros = 50'000;
-// After a longer pause, a standby might not notice that brokers lost rows and got others.
+// After a longer pause between reads, a standby checks the last rows that it has read: brokers
+// might have lost rows and received others.
 constexpr uint64_t kUnseenMicros = 5'000'000;
-// If a pass over the log takes longer, the store is behind again at its end.
+// If a pass over the log takes longer, the store is behind again at the end of the pass.
 constexpr uint64_t kLongMicros = 2'000'000;
-// Each partition waits for Kafka, which can serve several requests at a time.
+// Number of partitions that are processed at a time. Each waits for Kafka, which can serve several
+// requests at a time.
 constexpr uint32_t kPartitionsAtOnce = 16;
-// Partitions read at a time when each has much to read.
+// Number of partitions that are read at a time when each has many rows to read.
 constexpr uint32_t kLongReadsAtOnce = 4;
-// Tries for a row whose transaction Kafka aborts, as happens while brokers fail.
+// Number of tries for a row whose transaction Kafka aborts. Kafka aborts transactions while brokers
+// fail.
 constexpr int kAppendTries = 50;
 constexpr int kAppendAgainMicros = 200'000;
 
@@ -122,7 +125,7 @@ class RowsOf : public rocksdb::WriteBatch::Handler {
   size_t ranges = 0;  // number of kFrontierGone rows
 
  private:
-  // Removes existing rows one by one, so that Kafka's compaction need not keep them forever, and
+  // Removes existing rows one by one, so that Kafka's compaction can drop the rows in the end, and
   // the database keeps no range deletion. If there are too many rows, writes a kFrontierGone row,
   // which tells readers to remove all of them.
   void Forget(Family family, std::string_view prefix) {
@@ -145,7 +148,8 @@ class RowsOf : public rocksdb::WriteBatch::Handler {
     if (!there.status().ok() || there.left_off()) too_many_ = true;
   }
 
-  // Notes the prefixes whose removal would cover the row: its crawl id, and its queue.
+  // Records the row under both prefixes whose removal would cover it: the crawl id's and the
+  // queue's.
   void NotePut(std::string_view key) {
     for (const size_t size : {sizeof(uint32_t), 2 * sizeof(uint32_t)}) {
       if (key.size() >= size) put_[key.substr(0, size)].push_back(rows.size());
@@ -165,7 +169,7 @@ class RowsOf : public rocksdb::WriteBatch::Handler {
   rocksdb::DB& db_;
   const std::vector<rocksdb::ColumnFamilyHandle*> families_;
   std::deque<std::string> forgotten_;  // keys
-  bool too_many_ = false;              // rows of a range to remove one by one
+  bool too_many_ = false;              // a range has too many rows to remove one by one
   std::unordered_map<std::string_view, std::vector<size_t>> put_;  // by prefix of written rows
 };
 
@@ -205,13 +209,13 @@ Status StoreLog::Write(rocksdb::WriteBatch* batch, uint16_t partition) {
   // The owner of one partition owns all partitions.
   RETURN_IF_ERROR(base_.PutNumber(batch, MetaKeyOf(MetaKey::kLogTime), SecondsNow(*env_)));
   const Status written = base_.Write(batch, false);
-  // The log has the rows but the store does not: only the next start reads them.
+  // The log has the rows, but the database does not. Only the next start reads them.
   if (!written.ok()) return base_.NoteFailure(written);
   NoteRanges(rows.ranges);
   return absl::OkStatus();
 }
 
-// After each new range deletion, the first read makes RocksDB sort all range deletions of the
+// The first read after each new range deletion makes RocksDB sort all range deletions of the
 // memtable again.
 void StoreLog::NoteRanges(size_t ranges) {
   ranges_ += ranges;
@@ -282,7 +286,7 @@ Status StoreLog::CheckBirth(uint16_t partition) const {
   const std::string format = MetaKeyOf(MetaKey::kLogFormat, partition);
   ASSIGN_OR_RETURN(const std::optional<uint64_t> has_any, base_.ReadNumber(format));
   if (!has_any) return absl::OkStatus();
-  // Logs from before these rows existed have none, and neither do their caches.
+  // A log from before kLogBirth rows existed has none, and neither do its caches.
   std::optional<uint64_t> found;
   ChangeLog& log = *options_.truth;
   // The wanted rows are always the first two, even after compaction.
@@ -309,7 +313,7 @@ Status StoreLog::MarkName(const ChangeLog& log) {
   if (name) return absl::OkStatus();
   rocksdb::WriteBatch batch;
   RETURN_IF_ERROR(base_.PutNumber(&batch, key, NumberOf(log)));
-  // A new store has no old rows.
+  // A new store has no rows that could be too old.
   RETURN_IF_ERROR(base_.PutNumber(&batch, MetaKeyOf(MetaKey::kLogTime), SecondsNow(*env_)));
   return base_.Write(&batch, false);
 }
@@ -333,8 +337,8 @@ Status StoreLog::CatchUp(Store& store, const std::function<Status()>& read_marks
   base_.Enter(OpenStage::kCatchingUp);
   RETURN_IF_ERROR(
       OfAll(kPartitionsAtOnce, [this](uint16_t partition) { return CheckBirth(partition); }));
-  // Reads before it owns the log, to check that this release understands the rows. If that took
-  // long, reads the later rows too.
+  // The store reads the log before it owns the log, to check that this release understands the
+  // rows. If a pass takes long, the store also reads the rows that others have appended meanwhile.
   uint64_t before = 0;
   uint64_t began = 0;
   do {
@@ -392,7 +396,7 @@ Status StoreLog::OfAll(uint32_t at_once, const std::function<Status(uint16_t)>& 
       for (uint32_t i = next++; i < partitions; i = next++) {
         Status done = work(static_cast<uint16_t>(i));
         if (done.ok()) continue;
-        // Opening fails: stop the other threads.
+        // Opening fails, so the other threads are stopped.
         next = partitions;
         const MutexLock lock(mutex);
         if (status.ok()) options_.truth->StopWaiting();
@@ -410,7 +414,7 @@ Status StoreLog::Own(uint16_t partition) {
   const std::string format = MetaKeyOf(MetaKey::kLogFormat, partition);
   ASSIGN_OR_RETURN(std::optional<uint64_t> known, base_.ReadNumber(format));
   if (!known) {
-    // As far as this process knows, the partition has never had an owner.
+    // As far as this store knows, the partition has never had an owner.
     RETURN_IF_ERROR(TakeIn(partition, std::nullopt));
     ASSIGN_OR_RETURN(known, base_.ReadNumber(format));
   }
@@ -486,7 +490,7 @@ void StoreLog::OutdatePrepared() {
 // Owner thread only.
 class StoreLog::RowTaker {
  public:
-  // `first`: the first row that it gets is the first of the log.
+  // `first`: true if the first row that RowTaker gets must be the first row of the log.
   RowTaker(StoreLog& log, uint16_t partition, bool first)
       : log_(log),
         partition_(partition),
@@ -527,8 +531,8 @@ class StoreLog::RowTaker {
   [[nodiscard]] size_t rows() const { return rows_; }
 
  private:
-  // Even a compacted log begins with its format row, or, if the format was raised later, with the
-  // first owner's other row.
+  // The first owner writes two rows, for format and birth. Even a compacted log begins with the
+  // format row or, if the format was raised later, with the birth row.
   [[nodiscard]] Status CheckFirst(const LogRow& row) const {
     if (row.family == Family::kMeta && row.value &&
         (row.key == format_key_ || row.key == MetaKeyOf(MetaKey::kLogBirth, partition_))) {
@@ -558,7 +562,7 @@ Status StoreLog::CheckTail(uint16_t partition) const {
     return other || next >= mark.value_or(0) ? absl::OutOfRangeError("seen enough")
                                              : absl::OkStatus();
   };
-  // The next read reports a log that ends too soon.
+  // If the log ends too soon, the next read reports it, so this is no failure here.
   const Status read = options_.truth->Read(partition, *first, std::nullopt, look).status();
   if (!other) return absl::IsOutOfRange(read) || absl::IsAborted(read) ? absl::OkStatus() : read;
   return MakeStatus(absl::StatusCode::kDataLoss,
@@ -625,7 +629,7 @@ Status StoreLog::LeaveLog(uint64_t complete_seconds) {
     RETURN_IF_ERROR(FromRocksDb(batch.Delete(base_.handle(Family::kMeta), it->key()), dir_));
   }
   RETURN_IF_ERROR(FromRocksDb(it->status(), "reading meta"));
-  // A server that has served has this row. A standby has only the row from the log.
+  // Only a server that has served has this row: a standby does not write it.
   const std::string layout = MetaKeyOf(MetaKey::kLayout);
   ASSIGN_OR_RETURN(const std::optional<uint64_t> served, base_.ReadNumber(layout));
   RETURN_IF_ERROR(base_.PutNumber(&batch, layout, std::max<uint64_t>(partitions, 1)));

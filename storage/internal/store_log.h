@@ -35,19 +35,19 @@ class StoreLog {
   // Without a log: checks that the store is not a cache, or is opened read-only. Called before
   // anything is written.
   [[nodiscard]] Status OpenAlone();
-  // Owns the log and reads the rows that the store lacks. `store` is the Store of this object;
-  // `read_marks` rereads the rows that the store keeps in memory.
+  // Takes ownership of the log, and reads the rows that the store lacks. `store` is the Store of
+  // this object; `read_marks` rereads the rows that the store keeps in memory.
   [[nodiscard]] Status CatchUp(Store& store, const std::function<Status()>& read_marks);
-  // Checks that the log still has all removals since this cache was last written.
+  // Checks that the log still has all removals that came after this cache was last written.
   [[nodiscard]] Status CheckAge() const;
-  // Whether the source of truth is a log.
+  // Returns true if the source of truth is a log.
   [[nodiscard]] bool is_cache() const { return options_.truth != nullptr || base_.read_only(); }
   // Writes a batch to the source of truth, and then to the database. If only the second write
   // fails, the store accepts no further writes, and the next start reads the rows from the log.
   [[nodiscard]] Status Write(rocksdb::WriteBatch* batch, uint16_t partition);
 
  private:
-  // The last rows read from a partition, and when.
+  // The last rows that were read from a partition, and when they were read.
   struct Followed {
     LogTail tail;
     uint64_t looked_micros = 0;
@@ -55,15 +55,15 @@ class StoreLog {
   // Writes rows of one partition into the store.
   class RowTaker;
 
-  // Periodically stores the time when the store last had all of the log. All removals before that
-  // time are in the store.
+  // Periodically stores the time at which the store last had all rows of the log. All removals
+  // before that time are in the store.
   [[nodiscard]] Status MarkTime(uint64_t seconds);
   // Removes the rows that make this store a cache.
   [[nodiscard]] Status LeaveLog(uint64_t complete_seconds);
   // Checks that this store can be a cache of `log`.
   [[nodiscard]] Status CheckCache(const ChangeLog& log) const;
-  // Counts new range deletions, and flushes the frontier when there are enough to slow reads down.
-  // Only for the frontier's thread, which alone forgets queues.
+  // Counts new range deletions, and flushes the frontier when they are so many that reads become
+  // slow. Called only on the frontier's thread, because no other thread removes queues.
   void NoteRanges(size_t ranges);
   // Checks that the partition is the one from which this store was read.
   [[nodiscard]] Status CheckBirth(uint16_t partition) const;
@@ -84,8 +84,9 @@ class StoreLog {
   [[nodiscard]] Status Own(uint16_t partition);
   // Calls `work` for all partitions, `at_once` of them at a time. Returns the first failure.
   [[nodiscard]] Status OfAll(uint32_t at_once, const std::function<Status(uint16_t)>& work) const;
-  // Both append rows to a partition that this store owns. When it finds these rows while it reads,
-  // it has read all rows of other servers. Both return the offset after their rows.
+  // AppendOwners and AppendFirst append rows to a partition that this store owns. Once the store
+  // has read these rows back, it has read all rows of other servers. Both functions return the
+  // offset after their rows.
   [[nodiscard]] StatusOr<uint64_t> AppendOwners(uint16_t partition);
   [[nodiscard]] StatusOr<uint64_t> AppendFirst(uint16_t partition);
   using Numbers = std::vector<std::pair<MetaKey, uint64_t>>;
@@ -99,9 +100,9 @@ class StoreLog {
 
   // --- While it opens ---
   std::atomic<uint64_t> rows_taken_in_ = 0;
-  uint64_t marked_seconds_ = 0;         // last time that MarkTime wrote
-  bool prepared_ = false;               // the follower has read what the store has
-  std::atomic<bool> outdated_ = false;  // the store has changed since
+  uint64_t marked_seconds_ = 0;         // the time that MarkTime last wrote
+  bool prepared_ = false;               // the follower has prepared its state from the store
+  std::atomic<bool> outdated_ = false;  // the follower missed later changes
   // By partition; each is used only by the thread that reads it.
   const std::unique_ptr<std::array<Followed, limits::kMaxShards>> followed_;
 

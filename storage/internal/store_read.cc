@@ -14,9 +14,11 @@
 namespace freshet::storage {
 namespace {
 
-// Pages that one List call reads. This limits the time of a query that matches few pages.
+// Maximum number of pages that one List call reads. This limits the time of a query that matches
+// few pages.
 constexpr size_t kMaxSeenPerList = 8192;
-// Rows of removed pages that one read of several pages skips; each costs about as much as a page.
+// Maximum number of rows of removed pages that one scan skips. Each costs about as much as reading
+// a page.
 constexpr uint64_t kMostPassed = 4096;
 
 Status MissingPage(PageNumber number) { return NotFound("page {:#x}", number.value()); }
@@ -122,7 +124,7 @@ StatusOr<ListResult> PageReads::List(const ListQuery& query, std::string_view to
     }
   }
   ASSIGN_OR_RETURN(const PageNumber place, PlaceOf(cursor));
-  // The token names the last page read, the one before `place`.
+  // The token names the page before `place`, as if that had been the last page read.
   if (cursor.left_off()) result.next_token = PageKeyOf(PageNumber(place.value() - 1));
   return result;
 }

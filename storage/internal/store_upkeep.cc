@@ -25,7 +25,7 @@ Status Store::Checkpoint(const std::string& dir) {
   RETURN_IF_ERROR(FromRocksDb(rocksdb::Checkpoint::Create(&base.db(), &raw), "checkpoint"));
   const std::unique_ptr<rocksdb::Checkpoint> checkpoint(raw);
   RETURN_IF_ERROR(FromRocksDb(checkpoint->CreateCheckpoint(absolute), "checkpoint to " + absolute));
-  // RocksDB syncs the files, but not the name of their directory.
+  // RocksDB syncs the files, but not the parent directory, which has the name of their directory.
   const std::string parent = absolute.substr(0, absolute.find_last_of('/') + 1);
   std::unique_ptr<rocksdb::Directory> directory;
   rocksdb::Status synced = env->NewDirectory(parent, &directory);
@@ -71,7 +71,7 @@ StoreStats Store::Stats() const {
       }
     }
   }
-  // The value is that of the whole database, whichever family is asked.
+  // The values are those of the whole database, whichever family is asked.
   stats.writes_stopped = property(handles[0], rocksdb::DB::Properties::kIsWriteStopped) != 0;
   stats.delayed_bytes_per_second =
       property(handles[0], rocksdb::DB::Properties::kActualDelayedWriteRate);

@@ -40,7 +40,7 @@ class Verifier {
   }
 
  private:
-  // A host within its slot, packed.
+  // Packs the slot and the serial of a host into one number.
   static uint64_t HostId(Slot slot, uint32_t serial) {
     return uint64_t{slot.value()} << 32 | serial;
   }

@@ -20,17 +20,17 @@
 
 namespace freshet::storage {
 
-// The rows for a start are read once for all slots, and again only after commits. Thread-safe, with
-// the exceptions of Store.
+// The rows that start-up needs are read once for all slots, and again only if there were commits in
+// between. Thread-safe, with the exceptions of Store.
 class StoredLeases {
  public:
   using Logs = std::array<LeaseLog, limits::kMaxShards>;
   // The rows about leases that start-up reads.
   struct Rows {
-    uint64_t commits = 0;             // commits before the read
+    uint64_t commits = 0;             // number of commits before the read
     std::vector<LeaseRecord> leases;  // by slot and id
     std::vector<std::pair<PageNumber, Instant>>
-        assignments;  // the last one of each page, by number
+        assignments;  // the last assignment of each page, by page number
 
     // Visits the rows of one slot.
     [[nodiscard]] Status Visit(Slot slot, LoadVisitor& visitor) const;
@@ -42,7 +42,8 @@ class StoredLeases {
   // Opens the logs. Called again when the rows have changed. Does not return DataLoss, so that a
   // damaged store can still be opened and examined; Read and Deal return it.
   [[nodiscard]] Status Open();
-  // Returns the rows, read once for each number of `commits`.
+  // Returns the rows. Reads them only if `commits`, the number of commits so far, has changed since
+  // the last read.
   [[nodiscard]] StatusOr<std::shared_ptr<const Rows>> Read(uint64_t commits) const
       FRESHET_EXCLUDES(mutex_);
   // Frees the rows; Read reads them again if needed.
@@ -50,8 +51,8 @@ class StoredLeases {
     const MutexLock lock(mutex_);
     rows_.reset();
   }
-  // Rewrites the leases for this number of shards. Returns the new logs for Install, which must be
-  // called after the batch was written.
+  // Rewrites all leases in the batch, divided among this number of shards. Returns the new logs.
+  // The caller passes them to Install after the batch was written.
   [[nodiscard]] StatusOr<std::unique_ptr<Logs>> Deal(uint32_t shards, uint64_t commits,
                                                      rocksdb::WriteBatch* batch) const;
   // Replaces the logs, after their rows were written.

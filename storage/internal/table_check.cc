@@ -48,8 +48,9 @@ uint32_t ChecksumOf(std::string_view block, uint8_t compression) {
          (compression * kLastBytePrime);
 }
 
-// The entries of a block. nullopt: the block has fewer offsets than it claims. If the highest bit
-// of their number is set, RocksDB asserts a hash index, which only blocks of rows may have.
+// The entries of a block. nullopt = the block has fewer offsets than it claims, or the highest bit
+// of their number is set. The bit stands for a hash index, which only blocks of rows may have: in
+// other blocks, the bit makes an assertion of RocksDB fail.
 std::optional<std::string_view> EntriesOf(std::string_view block) {
   if (block.size() < kOffsetBytes) return std::nullopt;
   const std::string_view offsets = block.substr(0, block.size() - kOffsetBytes);
@@ -94,7 +95,7 @@ class TableCheck {
     Reader begin(std::string_view(footer).substr(0, kPlacesEnd));
     const uint8_t kind = begin.U8();
     if (kind == kNoChecksums) return Damaged(footer_at_, "the blocks have no checksums");
-    // With a different footer RocksDB would read parts of a table without verifying checksums.
+    // With a different footer, RocksDB would read parts of the table without verifying checksums.
     if (!ours || kind != kXxh3) return Damaged(footer_at_, "the footer is wrong");
     const Place metaindex = ReadPlace(begin);
     const Place index = ReadPlace(begin);

@@ -14,7 +14,7 @@ namespace freshet::storage {
 // Checks the table at `path`, which has `bytes` bytes. OK: RocksDB can read the table safely, and
 // finds all other damage itself, even in a file that is too short for a footer. Not OK: Corruption,
 // with the path and the offset, if the table is damaged or has a footer that no release of Freshet
-// writes. RocksDB must not read it. Costs three short reads. Thread-safe.
+// writes. RocksDB must not read such a table. Costs three short reads. Thread-safe.
 [[nodiscard]] rocksdb::IOStatus CheckTable(const std::string& path,
                                            const rocksdb::FSRandomAccessFile& table,
                                            uint64_t bytes);

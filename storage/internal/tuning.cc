@@ -18,21 +18,23 @@ namespace {
 
 constexpr double kBloomBitsPerKey = 10;  // 1% false positives
 constexpr size_t kBlockBytes = 16 << 10;
-// Share of a memtable for a filter of its keys. Most pages that are read have no row in the
-// memtable, and the filter finds that out much faster than a search.
+// The share of a memtable that a filter of its keys takes. Most pages that are read have no row in
+// the memtable, and the filter shows this much faster than a search.
 constexpr double kMemtableFilterShare = 0.02;
-// A memtable allocates a large block of this size, or an eighth of a small memtable, at a time.
+// A large memtable allocates blocks of kMostArenaBytes, and a small one allocates an eighth of its
+// size at a time.
 constexpr uint64_t kMostArenaBytes = 1 << 20;
 constexpr uint64_t kArenasInMemtable = 8;
-// A row takes more space in a memtable than in a log; a lease of 40 bytes takes twice as much. Logs
-// that are more than kLongestLogs times longer than their limit are not held in memory.
+// A row takes more space in a memtable than in a log; a lease of 40 bytes takes twice as much. If
+// logs are longer than kLongestLogs times their limit, their rows are not all held in memory.
 constexpr uint64_t kMemtablePerLog = 3;
 constexpr uint64_t kLongestLogs = 2;
-// About a quarter of the bytes of the level below. With half as many tables, compactions of
-// randomly rewritten rows make a commit cost a sixth more.
+// The number of flushed tables at which they are compacted. They then have about a quarter of the
+// bytes of the level below. With half this number, compactions of randomly rewritten rows make a
+// commit cost a sixth more.
 constexpr int kTablesToCompact = 8;
 constexpr uint32_t kDictionaryBytes = 16 << 10;
-// Bytes of a new table that RocksDB buffers until it has a dictionary.
+// RocksDB buffers this many bytes of a new table to make a dictionary.
 constexpr uint64_t kDictionaryBufferBytes = 4 << 20;
 constexpr size_t kSyncStepBytes = 1 << 20;
 constexpr uint64_t kRewriteAfterSeconds = uint64_t{30} * 24 * 3600;
@@ -93,8 +95,8 @@ rocksdb::DBOptions MakeDbOptions(const StoreOptions& options) {
 
   // Every inconsistency must stop writes.
   db.paranoid_checks = true;
-  // Before RocksDB opens the log, torn tails are cut off (storage/internal/wal_check.h): any other
-  // fault is an error.
+  // Torn tails are cut off before RocksDB opens the log (storage/internal/wal_check.h), so any
+  // fault that RocksDB finds is an error.
   db.wal_recovery_mode = rocksdb::WALRecoveryMode::kAbsoluteConsistency;
   db.track_and_verify_wals_in_manifest = true;
   // Only a full device can be recovered from (Store::Commit); all other errors end writing.
@@ -111,10 +113,10 @@ rocksdb::DBOptions MakeDbOptions(const StoreOptions& options) {
   db.max_open_files = options.max_open_tables < 0 ? -1 : options.max_open_tables + 10;
   db.max_total_wal_size = options.max_wal_bytes;
   db.db_write_buffer_size = options.write_buffer_bytes * 4;
-  // Recovery replays the log into memtables and serves at once; flushing can wait. RocksDB flushes
-  // only if a memtable outgrows its limit (MakeRoomForReplay).
+  // After recovery has replayed the log into memtables, the store can serve at once. Flushing can
+  // wait. RocksDB flushes only if a memtable outgrows its limit (MakeRoomForReplay).
   db.avoid_flush_during_recovery = true;
-  // Dirty pages reach the device steadily, so that no sync waits for a backlog of table bytes.
+  // Written table bytes reach the device steadily, so that no sync waits for a backlog of them.
   db.bytes_per_sync = kSyncStepBytes;
   // A write batch reaches the log in one append, so that a batch repeated after a full device can
   // be recognised (storage/internal/wal_check.h).
@@ -139,7 +141,7 @@ rocksdb::ColumnFamilyOptions MakeFamilyOptions(Family family, const StoreOptions
   cf.level0_file_num_compaction_trigger = kTablesToCompact;
   cf.target_file_size_base = options.table_file_bytes;
   cf.max_bytes_for_level_base = options.table_file_bytes * 4;
-  // Keeps 90% of the data in the last level: less space for rows that are rewritten often.
+  // Keeps 90% of the data in the last level, so that rows that are rewritten often take less space.
   cf.level_compaction_dynamic_level_bytes = true;
   cf.force_consistency_checks = true;
   // Removed rows leave the device within this time, even if nothing else is written.
@@ -153,7 +155,8 @@ rocksdb::ColumnFamilyOptions MakeFamilyOptions(Family family, const StoreOptions
   table.block_size = kBlockBytes;
   table.format_version = 5;
   table.checksum = rocksdb::kXXH3;
-  // Index and filters count against the cache, in pieces: memory stays bounded at any page count.
+  // Index and filters are cached in pieces and count against the cache, so memory is bounded for
+  // any number of pages.
   table.cache_index_and_filter_blocks = true;
   table.pin_l0_filter_and_index_blocks_in_cache = true;
   table.index_type = rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
@@ -163,8 +166,9 @@ rocksdb::ColumnFamilyOptions MakeFamilyOptions(Family family, const StoreOptions
     case Family::kPages:
       // Reads ask only for pages that exist, so the last level, 90% of the data, needs no filter.
       cf.optimize_filters_for_hits = true;
-      // A dictionary stores the common parts of a table's blocks once: a fifth less space than LZ4.
-      // This is the fastest level, with 3% more bytes than the usual one.
+      // With a dictionary, the common parts of a table's blocks are stored once: Zstandard then
+      // takes a fifth less space than LZ4. Level 1 is the fastest compression level, with 3% more
+      // bytes than the default level.
       cf.bottommost_compression_opts.enabled = true;
       cf.bottommost_compression_opts.level = 1;
       cf.bottommost_compression_opts.max_dict_bytes = kDictionaryBytes;
@@ -189,7 +193,7 @@ rocksdb::ColumnFamilyOptions MakeFamilyOptions(Family family, const StoreOptions
       CHECK(false, "family {} is in logs alone", IndexOf(family));
   }
   if (family >= Family::kFrontierMeta) {
-    // Rows of many queues do not come in key order.
+    // The rows of a frontier batch belong to many queues, and do not come in key order.
     cf.memtable_insert_with_hint_prefix_extractor = nullptr;
     if (family != Family::kFrontierItems) cf.memtable_prefix_bloom_size_ratio = 0;
   }
@@ -204,7 +208,7 @@ bool MakeRoomForReplay(uint64_t log_bytes, const StoreOptions& options,
   if (needed <= options.write_buffer_bytes) return false;
   if (log_bytes > kLongestLogs * options.max_wal_bytes) return false;
   family->write_buffer_size = needed;
-  // The filter keeps its usual size.
+  // The share is lowered, so that the filter keeps its usual size.
   family->memtable_prefix_bloom_size_ratio *=
       static_cast<double>(options.write_buffer_bytes) / static_cast<double>(needed);
   return true;

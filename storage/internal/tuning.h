@@ -20,10 +20,10 @@ namespace freshet::storage {
 [[nodiscard]] rocksdb::ColumnFamilyOptions MakeFamilyOptions(
     Family family, const StoreOptions& options, const std::shared_ptr<rocksdb::Cache>& cache);
 
-// Makes room in a family's memtable for all rows of `log_bytes` of logs. Otherwise RocksDB would
-// flush each memtable that outgrows its limit during the replay, and then all others, before it
-// opens. Returns false and changes nothing if the logs fit anyway, or are longer than logs should
-// become. Thread-safe.
+// Raises the limit of a family's memtable, so that the rows of `log_bytes` of logs fit. With the
+// usual limit, RocksDB would flush each memtable that outgrows the limit during the replay, and
+// then all others, before opening ends. Returns false and changes nothing if the rows fit anyway,
+// or if the logs are longer than logs should become. Thread-safe.
 [[nodiscard]] bool MakeRoomForReplay(uint64_t log_bytes, const StoreOptions& options,
                                      rocksdb::ColumnFamilyOptions* family);
 

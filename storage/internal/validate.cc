@@ -18,8 +18,7 @@
 namespace freshet::storage {
 namespace {
 
-// Every start validates every page, and failures are rare, so the messages are made in cold
-// functions.
+// Every start validates every page, and failures are rare, so cold functions make the messages.
 [[gnu::cold, gnu::noinline]] Status BeforeTheEpoch(std::string_view field, Instant value) {
   return InvalidArgument("{}: {} us is before the epoch", field, value.micros());
 }

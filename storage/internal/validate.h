@@ -1,6 +1,6 @@
-// Checks every stored record, by the same functions before encoding and after decoding. A failure
-// before encoding is a bug of the program. A failure after decoding means that the store was
-// damaged or written by another program.
+// Checks stored records. The same functions check each record before encoding and after decoding. A
+// failure before encoding is a bug of the program. A failure after decoding means that the store
+// was damaged or written by another program.
 //
 // All functions are thread-safe. Not OK: InvalidArgument, with the name of the field.
 #ifndef FRESHET_STORAGE_INTERNAL_VALIDATE_H_

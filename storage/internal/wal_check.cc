@@ -45,7 +45,7 @@ T ReadFixed(std::string_view bytes) {
   return value;
 }
 
-// A physical record's header, and the space after it in its block.
+// The header of a physical record, and the space that its block has after the header.
 struct Header {
   uint32_t crc = 0;
   size_t length = 0;
@@ -54,8 +54,8 @@ struct Header {
   bool cut_by_file = false;
 };
 
-// Reads the header at the beginning of `rest`, the end of a log from `offset` on. Precondition: the
-// header is whole, within its block.
+// Reads the header at the beginning of `rest`, which is the part of a log from `offset` on.
+// Precondition: the whole header is in one block.
 Header ReadHeader(std::string_view rest, size_t offset) {
   Header header;
   header.crc = Unmask(ReadFixed<uint32_t>(rest));
@@ -94,8 +94,8 @@ bool LengthWasDamaged(std::string_view rest, const Header& header) {
   return false;
 }
 
-// For each place of `text` up to `last`: how many bytes from there equal the first bytes of the
-// text; 0 for place 0. Compares no byte more than twice (the Z function).
+// Returns, for each place of `text` up to `last`, how many bytes from that place on equal the first
+// bytes of the text; 0 for place 0. Compares no byte more than twice (the Z function).
 std::vector<uint32_t> SameAsBeginning(std::string_view text, size_t last) {
   CHECK(last < text.size() && text.size() <= UINT32_MAX, "{} of {} bytes", last, text.size());
   std::vector<uint32_t> same(last + 1);
@@ -128,7 +128,7 @@ class LogScan {
     kOfPiece,     // end of the piece; everything so far is intact
     kBadBytes,    // neither an intact physical record nor the padding of a block
     kOutOfOrder,  // a part of a record that cannot follow here
-    kNoBatch,     // a record too short for a write batch
+    kNoBatch,     // a record that is too short for a write batch
   };
 
   // Starts at `start`, which must be the beginning of a record.
@@ -157,9 +157,9 @@ class LogScan {
 
   // The current place in the log.
   [[nodiscard]] size_t offset() const { return offset_; }
-  // Whether the place is inside a record, of which more parts must follow.
+  // Returns true if the place is inside a record, so that more parts of the record must follow.
   [[nodiscard]] bool in_record() const { return in_record_; }
-  // Where the current logical record begins.
+  // The offset at which the current logical record begins.
   [[nodiscard]] size_t start() const { return in_record_ ? record_start_ : offset_; }
   [[nodiscard]] const WalContents& contents() const { return contents_; }
 
@@ -171,7 +171,7 @@ class LogScan {
       record_start_ = offset_;
       batch_header_.clear();
     }
-    // The batch's header itself may cross the end of a block.
+    // The header of the batch can cross the end of a block.
     batch_header_ += payload.substr(0, kBatchHeaderBytes - batch_header_.size());
     const bool ends = header.type == kFull || header.type == kLast;
     if (ends && smallest_ == kBatchHeaderBytes) {
@@ -250,9 +250,9 @@ class LogJudge {
   [[nodiscard]] bool IsRepeated(const Header& header) const {
     const size_t start = scan_.start();
     const std::string_view tail = log_.substr(start);
-    // The repetition begins with the bytes that it repeats. These cannot include the whole bad part
-    // or a bad header, because the repetition would then be bad too. So only few lengths are
-    // possible.
+    // The repetition begins with the bytes that it repeats. These bytes cannot include the whole
+    // bad part or a bad header, because the repetition would be bad too. This limits the length of
+    // the first copy.
     const size_t good = scan_.offset() - start;
     const size_t bad = kHeaderBytes + (IsPossible(header) ? header.length : 0);
     const size_t longest = std::min({tail.size() / 2, good + bad - 1, kMostRepeatedBytes});
@@ -265,8 +265,8 @@ class LogJudge {
     return false;
   }
 
-  // Returns true if later writes follow the bad place at `offset`. Crafted junk can make this take
-  // minutes, because each checksum covers up to a block.
+  // Returns true if later writes follow the bad place at `offset`. On crafted junk this can take
+  // minutes, because each checksum can cover a whole block.
   [[nodiscard]] bool IntactRecordBehind(size_t offset) const {
     for (size_t at = offset + 1; at + kHeaderBytes <= log_.size(); ++at) {
       const size_t block_rest = kLogBlockBytes - at % kLogBlockBytes;
@@ -281,12 +281,13 @@ class LogJudge {
     return false;
   }
 
-  // Sequence numbers have 56 bits: this rules out most junk without its checksum.
+  // Sequence numbers have 56 bits, so their highest byte is zero. This rules out most junk without
+  // computing a checksum.
   [[nodiscard]] bool MayBeBatch(std::string_view rest) const {
     return kind_ != LogKind::kWal || rest[kHeaderBytes + sizeof(uint64_t) - 1] == '\0';
   }
 
-  // Whether the opening was cancelled, so that the result is not needed.
+  // Returns true if the opening was cancelled, so that the result is not needed.
   [[nodiscard]] bool Cancelled() const { return progress_ != nullptr && progress_->cancelled; }
 
   void Torn(std::string what) { Fault(true, std::move(what)); }
@@ -314,7 +315,7 @@ StatusOr<std::string> ReadFile(rocksdb::Env* env, const std::string& path) {
   return bytes;
 }
 
-// Fills `buffer`, except at the end of the file.
+// Reads the next bytes. Fills `buffer`, except at the end of the file.
 StatusOr<std::string_view> ReadPiece(rocksdb::SequentialFile& file, const std::string& path,
                                      std::span<char> buffer) {
   size_t filled = 0;
@@ -329,7 +330,7 @@ StatusOr<std::string_view> ReadPiece(rocksdb::SequentialFile& file, const std::s
   return std::string_view(buffer.data(), filled);
 }
 
-// Does what ReadLog does, for a file.
+// Like ReadLog, for a file, which is read into memory as a whole.
 StatusOr<WalReading> ReadWholeLog(rocksdb::Env* env, const std::string& path, LogKind kind,
                                   const OpenProgress* progress) {
   ASSIGN_OR_RETURN(const std::string bytes, ReadFile(env, path));
@@ -338,8 +339,8 @@ StatusOr<WalReading> ReadWholeLog(rocksdb::Env* env, const std::string& path, Lo
   return reading;
 }
 
-// Does the same for a write-ahead log. Holds one piece in memory, or all of a log that is not
-// intact.
+// Like ReadLog, for a file that is a write-ahead log. Holds one piece of the log in memory, or the
+// whole log if it is not intact.
 StatusOr<WalReading> ReadWalFile(rocksdb::Env* env, const std::string& path,
                                  OpenProgress* progress) {
   std::unique_ptr<rocksdb::SequentialFile> file;
@@ -413,7 +414,7 @@ Status NamesNoManifest(const std::string& dir) {
   return MakeStatus(absl::StatusCode::kDataLoss, "{}/CURRENT: does not name a MANIFEST", dir);
 }
 
-// Whether CURRENT names a file in its own directory.
+// Returns true if CURRENT names a MANIFEST in its own directory.
 bool NamesManifest(std::string_view current) {
   constexpr std::string_view kBegin = "MANIFEST-";
   if (!current.starts_with(kBegin) || current.back() != '\n') return false;
@@ -452,7 +453,8 @@ class WalChecker {
     if (cut_) return SetAside(path);
     ASSIGN_OR_RETURN(WalReading reading, ReadWalFile(env_, path, progress_));
     if (torn_ && reading.contents.records > 0) {
-      // The torn tail of the previous log lost nothing only if the sequence continues here.
+      // If the sequence does not continue in this log, the tail of the previous log was damage and
+      // not torn.
       if (reading.contents.first_sequence > next_sequence_ && next_sequence_ != 0) {
         return Damage(*torn_, path);
       }
@@ -471,7 +473,7 @@ class WalChecker {
   Status Finish() { return torn_ ? Cut(*torn_) : absl::OkStatus(); }
 
  private:
-  // `next`: a log after the damage that was already read; empty = none.
+  // `next`: the log after the damaged one, if it was already read; empty = not read.
   Status Damage(const WalFault& fault, const std::string& next) {
     if (policy_ == WalPolicy::kRefuse) {
       return DamagedLog(fault);
@@ -493,7 +495,7 @@ class WalChecker {
   const WalPolicy policy_;
   const std::function<void(char, std::string_view)>& log_;
   OpenProgress* const progress_;  // nullptr = none
-  std::optional<WalFault> torn_;  // end of the previous log, not decided yet
+  std::optional<WalFault> torn_;  // torn end of the previous log, not confirmed yet
   uint64_t next_sequence_ = 0;    // 0 = no record read yet
   bool cut_ = false;              // damage was cut off, so all later logs are renamed
 };
@@ -503,7 +505,7 @@ class WalChecker {
 StatusOr<bool> DatabaseExists(rocksdb::Env* env, const std::string& dir) {
   std::vector<std::string> children;
   RETURN_IF_ERROR(FromRocksDb(env->GetChildren(dir, &children), "listing " + dir));
-  // Must come before anything opens one of the files.
+  // This check must come before anything opens one of the files.
   RETURN_IF_ERROR(CheckAreFiles(env, dir));
   if (std::find(children.begin(), children.end(), "CURRENT") != children.end()) {
     uint64_t bytes = 0;

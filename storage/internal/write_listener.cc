@@ -5,8 +5,8 @@
 namespace freshet::storage {
 namespace {
 
-// RocksDB ends the process if it writes to a log that has failed before. It begins a new log only
-// if there are rows in memory, and abandons a failed log only when it is resumed.
+// RocksDB ends the process if it writes to a log that has failed before. RocksDB begins a new log
+// only if there are rows in memory, and abandons a failed log only when it is resumed.
 rocksdb::Status StartNewLog(rocksdb::DB& db, rocksdb::ColumnFamilyHandle* family,
                             const std::string& key) {
   rocksdb::PinnableSlice value;

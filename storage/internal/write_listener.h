@@ -16,10 +16,10 @@ namespace freshet::storage {
 // Remembers failures in RocksDB outside of commits. Thread-safe.
 class WriteListener final : public rocksdb::EventListener {
  public:
-  // Whether a sync of a log failed. If so, the content of the device is unknown, even if the device
-  // was only full.
+  // Returns true if a sync of a log failed. If so, the content of the device is unknown, even if
+  // the device was only full.
   [[nodiscard]] bool sync_failed() const { return sync_failed_; }
-  // Whether a failure occurred that free space cannot fix.
+  // Returns true if a failure occurred that free space cannot fix.
   [[nodiscard]] bool background_failed() const { return background_failed_; }
 
   bool ShouldBeNotifiedOnFileIO() override { return true; }
@@ -30,8 +30,8 @@ class WriteListener final : public rocksdb::EventListener {
                       info.operation == FileOperationType::kRangeSync;
     if (sync && info.file_path.ends_with(".log")) sync_failed_ = true;
   }
-  // Prevents RocksDB's automatic recovery, during which it refuses Resume. Commits call Resume when
-  // there is a reason to.
+  // Prevents RocksDB's automatic recovery, because RocksDB refuses Resume during that recovery.
+  // Commits call Resume when needed.
   void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason, rocksdb::Status,
                             bool* auto_recovery) override {
     *auto_recovery = false;
@@ -44,9 +44,10 @@ class WriteListener final : public rocksdb::EventListener {
       *status = rocksdb::Status(*status, rocksdb::Status::kHardError);
     }
   }
-  // During a resume, errors come from the log that ran out of space before.
+  // `resumes`: true during a resume, when errors come from the log that has run out of space.
   void SetResumes(bool resumes) { resumes_ = resumes; }
-  // Whether RocksDB has run out of space outside of commits since the last call of TakeRanOut.
+  // Returns true if RocksDB has run out of space outside of commits since the last call of
+  // TakeRanOut.
   [[nodiscard]] bool ran_out() const { return ran_out_; }
   [[nodiscard]] bool TakeRanOut() { return ran_out_.exchange(false); }
 
@@ -57,7 +58,7 @@ class WriteListener final : public rocksdb::EventListener {
   std::atomic<bool> background_failed_ = false;
 };
 
-// Counts a write during its lifetime. Thread-compatible; the counter is shared.
+// Counts a write as in progress while this object exists. Thread-compatible; the counter is shared.
 class Writing {
  public:
   explicit Writing(std::atomic<int>* writing) : writing_(writing) { ++*writing_; }

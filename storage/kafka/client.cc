@@ -33,7 +33,8 @@ constexpr std::array<std::string_view, 15> kOurs = {"bootstrap.servers",
 void Say(const rd_kafka_t* client, int level, const char* facility, const char* text) {
   auto& context = *static_cast<Context*>(rd_kafka_opaque(client));
   const KafkaOptions& options = *context.options;
-  // Matches "... changed join state steady -> init (state up)"; on librdkafka's own thread.
+  // Parses lines such as "... changed join state steady -> init (state up)". Called on librdkafka's
+  // own thread.
   if (std::string_view(facility) == "CGRPJOINSTATE") {
     context.joining = std::string_view(text).find(" -> steady ") == std::string_view::npos;
   }
@@ -52,21 +53,24 @@ void Delivered(rd_kafka_t* /*client*/, const rd_kafka_message_t* message, void* 
   context.end = std::max(context.end, offset + 1);
 }
 
-// Timeout of a request. A client asks another broker only after a paused or unreachable one has
-// timed out. A commit, for example, waits for that, and librdkafka's default of 60 s is too long
-// for a takeover.
+// The timeout of a request. If a broker is paused or unreachable, a client asks another one only
+// after this timeout. A commit, for example, waits that long, and librdkafka's default of 60 s is
+// too long for a takeover.
 constexpr const char* kSocketTimeoutMs = "10000";
-// Taking ownership of a partition is retried after this time, and each retry fences the one before.
+// The maximum of socket.timeout.ms. Each retry of taking ownership of a partition fences the
+// previous one, so a request must have timed out before it is retried.
 constexpr int64_t kMostSocketTimeoutMs = 10'000;
-// librdkafka's default, which fits the longest row with its overhead.
+// The minimum of message.max.bytes: librdkafka's default, which fits the longest row with its
+// overhead.
 constexpr int64_t kLeastMessageBytes = 1'000'000;
 
-// How long a broker holds a reader's request while it has no new rows. The broker reports the end
-// of a partition, and answers the next request, only after that. librdkafka's default of 500 ms is
-// too long for a takeover.
+// How long a broker holds a reader's request while there are no new rows. Only after this time, the
+// broker reports the end of a partition and answers the next request. librdkafka's default of 500
+// ms is too long for a takeover.
 constexpr const char* kFetchWaitMs = "100";
-// Kilobytes and rows that are read ahead. librdkafka's default of 64 MB would apply to each
-// partition. A reader with a full queue checks again only after a second.
+// The number of kilobytes and rows that are read ahead. They apply to each partition, and
+// librdkafka's default of 64 MB is too much for that. They must not be too small, because a reader
+// with a full queue checks again only after a second.
 constexpr const char* kReadAheadKilobytes = "16384";
 constexpr const char* kReadAheadRows = "1000000";
 

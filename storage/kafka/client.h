@@ -40,17 +40,18 @@ using Message = std::unique_ptr<rd_kafka_message_t, Destroyer<rd_kafka_message_d
 // The state of a client's callbacks. It outlives the client.
 struct Context {
   const KafkaOptions* options = nullptr;
-  // Producers, on the polling thread: the offset after the last delivered row, and the lowest
-  // offset since the appender last reset `lowest`. Rows that were resent may have unknown offsets.
+  // For producers, set on the polling thread. `end`: the offset after the last delivered row.
+  // `lowest`: the lowest offset since the appender last reset `lowest`. Rows that were resent might
+  // have unknown offsets.
   uint64_t end = 0;
   uint64_t lowest = 0;
-  // Group members: callbacks that get this Context as opaque; nullptr = none.
+  // For group members: callbacks that get this Context as their `opaque`; nullptr = none.
   using GroupCallback = void (*)(rd_kafka_t*, rd_kafka_resp_err_t, rd_kafka_topic_partition_list_t*,
                                  void*);
   GroupCallback rebalance = nullptr;
   GroupCallback committed = nullptr;
-  // Group members: whether the group is rebalancing and this member has no assignment yet. Written
-  // by the client's thread.
+  // For group members: true while the group rebalances and this member has no assignment yet.
+  // Written by the client's thread.
   std::atomic<bool> joining = false;
   void* owner = nullptr;
 };

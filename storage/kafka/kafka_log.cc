@@ -29,18 +29,19 @@ constexpr auto kVain = std::chrono::seconds(1);
 // How long one call of librdkafka waits before the caller checks whether to continue.
 constexpr int kCallMs = 500;
 // How long to wait for the end offset of a partition. A broker first answers the reader's pending
-// request, which may be waiting for rows.
+// request, which can be waiting for rows.
 constexpr int kEndMs = 2000;
-// How long a log may appear to end before the offset up to which it was read. A broker may report
-// an end that is too early right after it became leader. A broker may also do so until it hears
-// from another broker, which may be gone, that a transaction has ended.
+// How long a log may appear to end before the offset up to which it was read. Right after a broker
+// became leader, it can report an end that is too early. A broker can also do so until it hears
+// from another broker, which might be gone, that a transaction has ended.
 constexpr auto kShortFor = std::chrono::seconds(30);
 constexpr int kAgainMs = 100;
-// Must not be shorter than a request may take (kafka::MakeClient). Each retry sends another
-// request, and if a broker then answers both, this process fences itself.
+// The timeout of taking ownership. It must not be shorter than a request can take
+// (kafka::MakeClient). Each retry sends another request, and if a broker answers both requests,
+// this process fences itself.
 constexpr int kOwnMs = 11'000;
-// The maximum that brokers allow by default. A transaction that its owner leaves open delays
-// nobody: the next owner of the partition ends it.
+// The maximum that brokers allow by default. If an owner leaves a transaction open, nobody is
+// delayed: the next owner of the partition ends the transaction.
 constexpr const char* kTransactionTimeoutMs = "900000";
 // The first check of the topics is delayed, because a starting server has other work.
 constexpr auto kFirstLook = std::chrono::seconds(30);
@@ -55,7 +56,8 @@ class Waiting {
   Waiting(const KafkaOptions& options, std::string what)
       : options_(options), what_(std::move(what)) {}
 
-  // Called while waiting. Calls `why` and logs a warning when one is due.
+  // The waiting code calls Go repeatedly. When a warning is due, Go calls `why` for the reason and
+  // logs the warning.
   template <typename Why>
   void Go(const Why& why) {
     const Steady::time_point now = Steady::now();
@@ -79,7 +81,7 @@ bool IsFencing(rd_kafka_resp_err_t error) {
          error == RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH;
 }
 
-// Whether the topic does not exist (any more).
+// Returns true if the error says that the topic does not exist (any more).
 bool IsUnknown(rd_kafka_resp_err_t error) {
   return error == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC ||
          error == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION ||
@@ -118,18 +120,19 @@ class KafkaLog::Impl {
     Status failure;  // constant once `failed` is set
   };
 
-  // A client that has read a partition and can continue. A new one costs a connection.
+  // A client that has read a partition and can continue to read it. A new client would cost a
+  // connection.
   struct Reader {
     KafkaOptions options;  // the options of the context
     Context context;       // outlives the client
     Client client;
     uint64_t next = 0;
     bool told = false;  // the brokers have confirmed `next`
-    // The brokers do not know the topic: librdkafka 2.0.2 hangs when it destroys a client whose
-    // topic was deleted.
+    // The brokers do not know the topic. Such a client cannot be destroyed: librdkafka 2.0.2 hangs
+    // when it destroys a client whose topic was deleted.
     bool stuck = false;
   };
-  // Leaves a stuck client in memory, with its threads of librdkafka.
+  // Destroys a reader, but leaks a stuck client, together with its threads of librdkafka.
   struct ReaderEnd {
     void operator()(Reader* reader) const {
       if (!reader->stuck) delete reader;
@@ -143,7 +146,7 @@ class KafkaLog::Impl {
   [[nodiscard]] Status SendOne(Partition& partition, const LogRow& row);
   [[nodiscard]] Status WaitForDelivery(Partition& partition);
   [[nodiscard]] Status CommitTransaction(Partition& partition);
-  // Aborts the transaction; nothing was appended. Returns ResourceExhausted with the reason.
+  // Aborts the transaction, so that nothing is appended. Returns ResourceExhausted with the reason.
   [[nodiscard]] Status Abort(Partition& partition, const std::string& why);
   // Returns the status for an error of a call on a transaction; OK = call again.
   [[nodiscard]] Status Judge(Partition& partition, const rd_kafka_error_t* error);
@@ -155,10 +158,10 @@ class KafkaLog::Impl {
   // DataLoss: the partition no longer begins with its first row.
   [[nodiscard]] Status CheckBeginning(Reader& reader, uint32_t partition);
   // Returns the offset after the last committed row. Not OK: DataLoss if the partition keeps ending
-  // before `from`; Aborted if it did so at first but not any more.
+  // before `from`; Aborted if the partition ended before `from` at first but does not any more.
   [[nodiscard]] StatusOr<uint64_t> EndOf(Reader& reader, uint32_t partition, uint64_t from);
-  // Makes a client ask which brokers lead the topic's partitions now. Without that, the client
-  // waits for a lost broker until socket.timeout.ms has passed.
+  // Makes a client ask which brokers lead the topic's partitions now. Without this request, the
+  // client would wait for a lost broker until socket.timeout.ms has passed.
   void AskWhoLeads(rd_kafka_t* client) const;
   // Handles a message of a reader. Returns true if the message was a row or the end of the
   // partition.
@@ -335,7 +338,7 @@ Status KafkaLog::Impl::Judge(Partition& partition, const rd_kafka_error_t* error
 
 Status KafkaLog::Impl::Fail(Partition& partition, rd_kafka_resp_err_t code,
                             const std::string& why) {
-  // The first fatal error says more than its consequence.
+  // `code` can be a mere consequence of the producer's first fatal error.
   const rd_kafka_resp_err_t fatal = rd_kafka_fatal_error(partition.producer.get(), nullptr, 0);
   const bool fenced = IsFencing(code) || IsFencing(fatal);
   const MutexLock lock(mutex_);
@@ -359,7 +362,7 @@ StatusOr<uint64_t> KafkaLog::Impl::Read(uint32_t partition, uint64_t from,
     if (from == 0) RETURN_IF_ERROR(CheckBeginning(*reader, partition));
   }
   if (!end) {
-    // For a new reader, the client itself reports an end before `from`.
+    // If the reader is new, the client itself reports an end that is before `from`.
     ASSIGN_OR_RETURN(end, EndOf(*reader, partition, reader->told ? from : 0));
   }
   Waiting waiting(options_, fmt::format("reading partition {} of {}", partition, topic_));
@@ -404,8 +407,9 @@ std::optional<uint64_t> KafkaLog::Impl::Ask(Reader& reader, uint32_t partition, 
   const Partitions list(rd_kafka_topic_partition_list_new(1));
   rd_kafka_topic_partition_t& asked = *rd_kafka_topic_partition_list_add(
       list.get(), topic_.c_str(), static_cast<int32_t>(partition));
-  // A client that reads committed rows gets their end. rd_kafka_query_watermark_offsets would
-  // return it too, but waits longer than its timeout for a lost broker.
+  // A client that reads only committed rows gets the end of the committed rows.
+  // rd_kafka_query_watermark_offsets would return the same offset, but waits longer than its
+  // timeout for a lost broker.
   asked.offset = which;
   *error = rd_kafka_offsets_for_times(reader.client.get(), list.get(), kEndMs);
   if (*error == RD_KAFKA_RESP_ERR_NO_ERROR) *error = asked.err;
@@ -487,8 +491,8 @@ StatusOr<bool> KafkaLog::Impl::Take(const rd_kafka_message_t& message, const Vis
   }
   ++rows_read_;
   RETURN_IF_ERROR(visit(row, offset + 1));
-  // The reader must not rely on reports of the end alone: brokers report the end only after appends
-  // have paused for as long as they hold a reader's request.
+  // A row confirms the position too. The reader must not rely on reports of the end alone: brokers
+  // report the end only after appends have paused for as long as brokers hold a reader's request.
   reader->next = offset + 1;
   reader->told = true;
   return true;

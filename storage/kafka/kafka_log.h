@@ -1,7 +1,7 @@
 // A ChangeLog that is a topic of Apache Kafka, `<cluster>.changes`: compacted, with one
-// transactional producer for each partition, `<cluster>-<partition>`. Kafka replicates, orders and
-// fences. This code only translates a shard's commit into calls of Kafka's client
-// (docs/decisions/0100-fleet-on-kafka.md).
+// transactional producer for each partition, `<cluster>-<partition>`. Kafka replicates the rows,
+// orders them, and fences earlier owners. This code only translates a shard's commit into calls of
+// Kafka's client (docs/decisions/0100-fleet-on-kafka.md).
 #ifndef FRESHET_STORAGE_KAFKA_KAFKA_LOG_H_
 #define FRESHET_STORAGE_KAFKA_KAFKA_LOG_H_
 

@@ -28,20 +28,22 @@ using Queue = std::unique_ptr<rd_kafka_queue_t, Destroyer<rd_kafka_queue_destroy
 using Steady = std::chrono::steady_clock;
 
 constexpr int kPollMs = 50;
-// The longest wait for the group's first answer before a server leaves. Service managers give a
-// server at least thirty seconds to end.
+// The maximum time for which a leaving server waits for the group's first answer. Service managers
+// give a server at least thirty seconds to end.
 constexpr std::chrono::milliseconds kMostAnswerWait = std::chrono::seconds(15);
 // How soon a member learns of a rebalance. A rebalance waits for the last member to learn of it.
-// When a server is lost, up to this much of the silence may already have passed.
+// When a server is lost, its last heartbeat can be this old, so that much of the silence has
+// already passed.
 constexpr const char* kHeartbeatMs = "200";
-// Interval between two confirmations of this server's turn.
+// The interval between two requests that confirm this server's turn.
 constexpr std::chrono::milliseconds kAskEvery{500};
-// The part of the silence during which this server is sure of its turn. The rest allows for clocks
-// that run at different speeds, and for URLs that are on their way to a worker.
+// After a confirmation, this server is sure of its turn for kSureOf/kSureIn of the silence. The
+// rest allows for clocks that run at different speeds, and for URLs that are on their way to a
+// worker.
 constexpr int kSureOf = 3;
 constexpr int kSureIn = 4;
-// The part of the silence after which the leader counts as silent: by then several confirmations
-// are missing, but a standby still has time to prepare.
+// After kSilentOf/kSilentIn of the silence, the leader counts as silent: by then, several
+// confirmations are missing, but a standby still has time to prepare.
 constexpr int kSilentOf = 3;
 constexpr int kSilentIn = 10;
 constexpr std::chrono::milliseconds kLeastSilent = 3 * kAskEvery;
@@ -110,7 +112,7 @@ class KafkaTenure::Impl {
   [[nodiscard]] Status Open();
   [[nodiscard]] Status Stand();
   // Ends the candidacy. Returns false if the group has admitted this member but not assigned
-  // anything yet, so that the member cannot leave either.
+  // anything to it yet. In that state, the member cannot leave the group.
   [[nodiscard]] bool End();
   // Precondition: End, and LeaveGroup if End returned true. Returns false if destroying this object
   // might wait for the group forever, or make librdkafka 2.0.2 abort the process (its issue 4312).
@@ -157,14 +159,15 @@ class KafkaTenure::Impl {
     answered_ = true;
     answer_.NotifyAll();
   }
-  // Waits for the group's first answer. Returns true if it came, or if none will come. The group
-  // waits for its members for the duration of `silence`, possibly again after each new member.
+  // Waits for the group's first answer. Returns true if the answer came, or if no answer will come.
+  // The group waits for its members for the duration of `silence`, possibly again after each new
+  // member.
   [[nodiscard]] bool AwaitFirstAnswer() FRESHET_EXCLUDES(mutex_);
-  // Confirms the turn by storing an offset, which the group accepts only from a member. The offset
-  // carries the beat and the announced text.
+  // Asks the group to confirm the turn: stores an offset, which the group accepts only from a
+  // member. The beat and the announced text are stored with the offset.
   void Ask() FRESHET_EXCLUDES(mutex_);
-  // Returns false while the group rebalances, unless that takes long. A request at that time
-  // belongs to the previous generation of the group, and librdkafka 2.0.2 would interpret the
+  // Returns false while the group rebalances, unless that takes long. A request during a rebalance
+  // would belong to the previous generation of the group, and librdkafka 2.0.2 would interpret the
   // answer as the loss of all partitions.
   [[nodiscard]] bool MayAsk() const;
   // Logs from time to time why this server cannot join the group.
@@ -175,7 +178,7 @@ class KafkaTenure::Impl {
   Context context_;
   const std::string topic_;
   const std::function<void()> on_lost_;
-  std::atomic<bool> leaving_ = false;  // a lost turn is no longer reported
+  std::atomic<bool> leaving_ = false;  // from now on, a lost turn is not reported
   std::atomic<bool> stopping_ = false;
   std::atomic<bool> assigned_ = false;
   std::atomic<uint64_t> turns_ = 0;
@@ -184,12 +187,12 @@ class KafkaTenure::Impl {
   // The group has told this server its assignment at least once.
   bool answered_ FRESHET_GUARDED_BY(mutex_) = false;
   std::string announced_ FRESHET_GUARDED_BY(mutex_);
-  std::atomic<int64_t> confirmed_ = 0;  // when the last confirmed request was sent
+  std::atomic<int64_t> confirmed_ = 0;  // when the last request that the group confirmed was sent
   // Used only by the thread that ends the tenure.
   bool may_close_ = true;
   bool stood_ = false;
   bool left_ = false;
-  bool closed_ = true;  // librdkafka does not wait for an answer of the group
+  bool closed_ = true;  // librdkafka is not waiting for an answer of the group
   // Used only by thread_.
   bool served_ = false;
   bool lost_ = false;
@@ -341,7 +344,7 @@ void KafkaTenure::Impl::OnRebalance(rd_kafka_t* client, rd_kafka_resp_err_t erro
 void KafkaTenure::Impl::Assigned(bool to_me) {
   if (to_me) {
     served_ = true;
-    asked_ = Steady::time_point();  // send a request at once
+    asked_ = Steady::time_point();  // so that a request is sent at once
     confirmed_ = 0;                 // confirmations of an earlier turn do not count
     ++turns_;
     assigned_ = true;
@@ -407,8 +410,8 @@ class KafkaListener::Impl {
       FRESHET_EXCLUDES(mutex_);
 
  private:
-  // Warns if two servers have different settings for `silence`, because the one with the shorter
-  // setting would take the turn too early.
+  // Warns if the leader and this server have different settings for `silence`, because the server
+  // with the shorter setting would take the turn too early.
   void Compare(const Word& word) FRESHET_REQUIRES(mutex_);
 
   const KafkaOptions options_;
@@ -417,7 +420,7 @@ class KafkaListener::Impl {
   Context context_;
   Client client_;  // uses context_
   Mutex mutex_;
-  // The last beat, and since when it has not changed.
+  // The leader's last beat, and the time since which the beat has not changed.
   uint64_t beat_ FRESHET_GUARDED_BY(mutex_) = 0;
   Steady::time_point since_ FRESHET_GUARDED_BY(mutex_);
   bool silent_ FRESHET_GUARDED_BY(mutex_) = false;

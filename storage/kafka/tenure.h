@@ -1,9 +1,9 @@
-// Elects the leader of a cluster. The leader is said to have the turn: it serves, and the other
-// servers follow its log. Kafka's consumer-group protocol gives the turn by assigning the only
-// partition of `<cluster>.fleet`.
+// Elects the leader of a cluster. Here, the leader is said to have the turn: it serves, and the
+// other servers follow its log. The server to which Kafka's consumer-group protocol assigns the
+// only partition of `<cluster>.fleet` has the turn.
 //
-// Safety does not depend on the turn: the serving server owns the log's partitions, and Kafka
-// fences their earlier owners (storage/change_log.h).
+// Safety does not depend on the turn: the server that serves owns the log's partitions, and Kafka
+// fences earlier owners of the partitions (storage/change_log.h).
 #ifndef FRESHET_STORAGE_KAFKA_TENURE_H_
 #define FRESHET_STORAGE_KAFKA_TENURE_H_
 
@@ -44,24 +44,25 @@ class KafkaTenure {
   [[nodiscard]] static StatusOr<std::unique_ptr<KafkaTenure>> Join(const TenureOptions& options,
                                                                    std::function<void()> on_lost);
   // Gives up the turn permanently. Waits up to fifteen seconds until the group has answered once.
-  // Must be called on the thread that destroys this object. The destructor leaves too.
+  // Must be called on the thread that destroys this object. The destructor calls Leave, too.
   void Leave();
   ~KafkaTenure();
   KafkaTenure(const KafkaTenure&) = delete;
   KafkaTenure& operator=(const KafkaTenure&) = delete;
 
-  // Whether this server has the turn, as far as it knows.
+  // Returns true if this server has the turn, as far as the server knows.
   [[nodiscard]] bool assigned() const;
-  // Whether this server certainly still has the turn: the group confirmed that so recently that no
-  // other server can have it yet, even if this process was stopped meanwhile.
+  // Returns true if this server certainly still has the turn: the group confirmed it so recently
+  // that no other server can have the turn yet. This is right even if the process was suspended
+  // meanwhile.
   [[nodiscard]] bool sure() const;
 
-  // The number of this server's current turn if sure(), otherwise unset. Each turn has a different
+  // The number of this server's current turn if sure(); unset if not. Each turn has a different
   // number.
   [[nodiscard]] std::optional<uint64_t> turn() const;
 
-  // Sets a text of up to kMaxAnnouncedBytes that others can read while this server has the turn.
-  // Empty (the default) = nothing to announce.
+  // Sets a text of up to kMaxAnnouncedBytes that other servers can read while this server has the
+  // turn; empty (the default) = nothing to announce.
   void Announce(std::string text);
 
  private:
@@ -71,9 +72,9 @@ class KafkaTenure {
 };
 
 // Reads the leader's messages without joining the group, because a group does not answer requests
-// of its members during a rebalance. Each cluster needs a separate listener. One client could read
-// all groups with the admin API, but librdkafka 2.0.2 then aborts the process when a broker is
-// lost. Thread-safe.
+// of its members during a rebalance. Each cluster needs its own listener. One client could read all
+// groups with the admin API, but librdkafka 2.0.2 then aborts the process when a broker is lost.
+// Thread-safe.
 class KafkaListener {
  public:
   // Warns in the options' log if the leader's setting for `silence` (TenureOptions) differs from
@@ -88,8 +89,8 @@ class KafkaListener {
   // read the offsets of the group. Not OK: Unavailable if the brokers do not answer within
   // `patience`.
   [[nodiscard]] StatusOr<std::string> Announced(std::chrono::milliseconds patience) const;
-  // Returns true if the leader has not confirmed its turn for a certain part of `silence`
-  // (TenureOptions), and may be gone. Compares the brokers' answer with the previous one, so it
+  // Returns true if the leader has not confirmed its turn for three tenths of `silence`
+  // (TenureOptions), and might be gone. Compares the brokers' answer with the previous one, so it
   // should be called about twice a second. If the brokers do not answer within `patience`, the
   // result stays the same.
   [[nodiscard]] bool IsSilent(std::chrono::milliseconds silence,

@@ -24,20 +24,20 @@ using AdminOptions =
 using Queue = std::unique_ptr<rd_kafka_queue_t, Destroyer<rd_kafka_queue_destroy>>;
 using Event = std::unique_ptr<rd_kafka_event_t, Destroyer<rd_kafka_event_destroy>>;
 
-// Longer than restoring any node takes. A reader that starts at the beginning of a partition must
-// see the removals of all rows that it reads.
+// How long compaction keeps removals: longer than restoring any node takes. A reader that starts at
+// the beginning of a partition must also see the later removals of the rows that it reads.
 constexpr int64_t kDeleteRetentionMs = 604'800'000;
 constexpr const char* kCleanupPolicy = "cleanup.policy";
 constexpr const char* kDeleteRetention = "delete.retention.ms";
 constexpr const char* kInSync = "min.insync.replicas";
 constexpr const char* kUnclean = "unclean.leader.election.enable";
 constexpr const char* kMessageBytes = "max.message.bytes";
-// The maximum number of bytes that the client sends at a time (kafka/client.cc), plus the broker's
-// overhead.
+// The smallest batch limit of a topic that is safe: the maximum number of bytes that the client
+// sends at a time (kafka/client.cc), plus the broker's overhead.
 constexpr int64_t kLeastBatchBytes = 1'000'012;
 // The brokers' own topics that hold the turn and the ownership of partitions.
 constexpr std::array<const char*, 2> kBrokersTopics = {"__consumer_offsets", "__transaction_state"};
-// With this many replicas, a majority has each acknowledged row even if one broker is down.
+// With this many replicas, a majority of them has each acknowledged row even if one broker is down.
 constexpr int kReplicasToSpare = 3;
 constexpr size_t kReasonBytes = 512;
 constexpr int kCallMs = 1000;
@@ -85,7 +85,7 @@ StatusOr<Event> Answer(const Queue& queue, const std::string& what) {
   return event;
 }
 
-// Creates a topic. Also OK if another process creates it first.
+// Creates a topic. Also OK if another process creates the topic first.
 Status MakeTopic(rd_kafka_t* client, const KafkaOptions& options, const Topic& wanted) {
   const std::string& name = wanted.name;
   std::array<char, kReasonBytes> error{};
@@ -153,12 +153,12 @@ StatusOr<Found> Ensure(const KafkaOptions& options, rd_kafka_t* client, const To
                     std::string(status.message()));
 }
 
-// Reads the settings in force of a topic. Unavailable: a broker did not answer, a retry may help.
-// Any other failure: a retry cannot help.
+// Reads the settings that are in force for a topic. Not OK: Unavailable if a broker did not answer,
+// so that a retry can help; with any other status, a retry cannot help.
 StatusOr<std::map<std::string, std::string>> SettingsOf(rd_kafka_t* client,
                                                         const std::string& topic) {
-  // Only the controller answers this request. If no broker is the controller, the client would wait
-  // for one.
+  // Only the controller answers this request. If no broker is the controller at the moment, the
+  // client would wait for one.
   ASSIGN_OR_RETURN(const Metadata metadata, MetadataOf(client, topic, kCallMs));
   const std::span<const rd_kafka_metadata_broker_t> brokers(
       metadata->brokers, static_cast<size_t>(metadata->broker_cnt));
@@ -209,8 +209,8 @@ std::optional<int64_t> NumberOf(const TopicSettings& settings, const char* name)
   return number;
 }
 
-// OK if each partition begins with its first row. Otherwise the message says where a partition
-// begins.
+// OK if each partition begins with its first row. The message of any other status says where a
+// partition begins.
 Status CheckBeginnings(const KafkaOptions& options, rd_kafka_t* client, const std::string& topic) {
   const Partitions list(rd_kafka_topic_partition_list_new(static_cast<int>(options.partitions)));
   for (uint32_t i = 0; i < options.partitions; ++i) {
@@ -343,8 +343,8 @@ Status LookAtTopics(const KafkaOptions& options) {
 }
 
 Status EnsureTopic(const KafkaOptions& options) {
-  // If a producer asks for a missing topic, brokers create it without compaction. A request of a
-  // consumer does not create it.
+  // If a producer asks for a missing topic, brokers create the topic without compaction. A request
+  // of a consumer creates no topic, so a consumer is used.
   Context context{.options = &options};
   ASSIGN_OR_RETURN(const Client client, MakeReader(context));
   const Topic wanted{.name = TopicOf(options),
