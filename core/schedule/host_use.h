@@ -43,8 +43,8 @@ class HostUse {
   [[nodiscard]] bool Counts(HostId host) const { return StateOf(host).use == Use::kCounts; }
 
   // AddPage counts a page that was added to the host, and RemovePage one that was removed. A host
-  // that begins to count uses a place in `places`, if one was taken for it. Otherwise it is added
-  // to the quota.
+  // that begins to count uses a place in `places`, if one was taken for it. If no place was taken,
+  // the host is added to the quota.
   void AddPage(HostId host, TakenPlaces* places = nullptr);
   void RemovePage(HostId host);
   // Schedules a check of a host without pages, for the time when its delay and block have ended and
