@@ -11,8 +11,8 @@ namespace {
 
 constexpr char kCrawlMark = 'c';
 constexpr size_t kCrawlBytes = 4;
-// The maximum count of URLs that is accepted. No queue can have as many, and sums over all queues
-// do not overflow.
+// The maximum count of URLs that is accepted. Every queue has fewer, and sums over all queues do
+// not overflow.
 constexpr uint64_t kMostUrls = uint64_t{1} << 38;
 
 template <typename T>

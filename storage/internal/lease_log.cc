@@ -13,9 +13,9 @@ namespace {
 
 // The allowed length of the log: two entries for each lease, plus this many.
 constexpr uint64_t kSlackEntries = 4096;
-// One commit copies at most this many entries of the oldest rows, plus as many as it has new
-// entries. The log can then shrink as fast as it grows. A row with more entries than that is copied
-// only when the log has doubled again.
+// One commit copies at most this many entries of the oldest rows, plus one for each new entry of
+// the commit. The log can then shrink as fast as it grows. A row with more entries than that is
+// copied only when the log has doubled again.
 constexpr size_t kSaidAgain = 64;
 
 Instant NewestAssignment(std::span<const LeaseEntry> entries, Instant newest) {

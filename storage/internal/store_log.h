@@ -62,8 +62,8 @@ class StoreLog {
   [[nodiscard]] Status LeaveLog(uint64_t complete_seconds);
   // Checks that this store can be a cache of `log`.
   [[nodiscard]] Status CheckCache(const ChangeLog& log) const;
-  // Counts new range deletions, and flushes the frontier when they are so many that reads become
-  // slow. Called only on the frontier's thread, because no other thread removes queues.
+  // Counts new range deletions, and flushes the frontier when there are enough of them to slow down
+  // reads. Called only on the frontier's thread, because no other thread removes queues.
   void NoteRanges(size_t ranges);
   // Checks that the partition is the one from which this store was read.
   [[nodiscard]] Status CheckBirth(uint16_t partition) const;

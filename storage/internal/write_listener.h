@@ -72,7 +72,7 @@ class Writing {
   std::atomic<int>* const writing_;
 };
 
-// Writes `bytes` bytes into a new file in `dir` and removes the file, because a device may have
+// Writes `bytes` bytes into a new file in `dir` and removes the file, because a device can have
 // less space than it reports. Thread-compatible.
 [[nodiscard]] rocksdb::Status ProbeSpace(rocksdb::Env& env, const std::string& dir, uint64_t bytes);
 // Removes the file of a probe that was interrupted by a kill, if any. Thread-compatible.
