@@ -1,5 +1,5 @@
-// Assertions for programmer errors. Input from outside (a request, a file, the clock) is never
-// checked here: it gets an absl::Status.
+// Assertions for programmer errors. They never test input from outside (a request, a file, the
+// clock): invalid input is reported as an absl::Status.
 //
 // CHECK is active in every build: a shard that continued with a broken invariant would write wrong
 // state to disk. DCHECK is for conditions that are too expensive to test on a hot path. Release

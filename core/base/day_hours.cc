@@ -25,7 +25,8 @@ std::optional<int> Digits(std::string_view text) {
   return number;
 }
 
-// Parses "HH:MM" as minutes, `most` at most.
+// Parses "HH:MM" and returns the number of minutes; nullopt for other text and for more than `most`
+// minutes.
 std::optional<int> ParseMinutes(std::string_view text, int most) {
   if (text.size() != 5 || text[2] != ':') return std::nullopt;
   const std::optional<int> hours = Digits(text.substr(0, 2));
@@ -35,7 +36,8 @@ std::optional<int> ParseMinutes(std::string_view text, int most) {
   return sum <= most ? std::optional(sum) : std::nullopt;
 }
 
-// Parses the UTC offset after the hours and returns it in minutes. An empty text and "Z" mean UTC.
+// Parses the UTC offset that follows the hours, and returns the offset in minutes. An empty text
+// and "Z" mean UTC.
 std::optional<int> ParseOffset(std::string_view text) {
   if (text.empty() || text == "Z") return 0;
   if (text[0] != '+' && text[0] != '-') return std::nullopt;

@@ -17,12 +17,12 @@ struct DayHours {
   static constexpr int kDay = 24 * 60;
 
   uint16_t from = 0;      // minute of the day, below kDay
-  uint16_t until = kDay;  // the first minute outside, 1 to kDay; less than `from` = on the next day
+  uint16_t until = kDay;  // exclusive end, 1 to kDay; less than `from` = on the next day
   int16_t offset = 0;     // minutes by which the clock is ahead of UTC
   bool operator==(const DayHours&) const = default;
 
   [[nodiscard]] bool always() const { return from == 0 && until == kDay; }
-  // The first instant within the hours that is not before `at`. At an infinite `at`: `at`.
+  // The first instant within the hours that is not before `at`. Returns an infinite `at` unchanged.
   [[nodiscard]] Instant NextOpen(Instant at) const;
   [[nodiscard]] bool Has(Instant at) const { return NextOpen(at) == at; }
 };
@@ -31,10 +31,10 @@ struct DayHours {
 [[nodiscard]] Status Validate(const DayHours& hours);
 
 // Parses a window. "22:00-06:00" is in UTC. "22:00-06:00+02:00" is on a clock that is two hours
-// ahead of UTC. "00:00-24:00" and "always" mean the whole day. Not OK: InvalidArgument, with the
-// text, for anything else.
+// ahead of UTC. "00:00-24:00" and "always" mean the whole day. Not OK: InvalidArgument for any
+// other text. The message quotes the text.
 [[nodiscard]] StatusOr<DayHours> ParseDayHours(std::string_view text);
-// The text from which ParseDayHours reads the same hours.
+// Formats the hours so that ParseDayHours returns the same hours.
 [[nodiscard]] std::string DayHoursText(const DayHours& hours);
 
 }  // namespace freshet

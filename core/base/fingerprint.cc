@@ -11,7 +11,8 @@
 namespace freshet {
 namespace {
 
-// Nearly all pages have texts that fit. They are joined on the stack, without an allocation.
+// The crawl id and URL of nearly all pages fit in this many bytes. Such texts are joined on the
+// stack, without an allocation.
 constexpr size_t kShortText = 512;
 constexpr char kSeparator = '\0';
 

@@ -1,10 +1,10 @@
 // Fingerprints of pages, and a general hash of texts.
 //
 // The owners of crawled sites choose URLs, so an attacker can try to craft URLs with equal
-// fingerprints. All users of fingerprints compare the texts of these URLs, but a great many of them
-// would slow down every lookup. So fingerprints are computed with SipHash-2-4, a pseudo-random
-// function, under a secret that is drawn at random for each store. Without the secret, nobody finds
-// two URLs with the same fingerprint except by chance.
+// fingerprints. Every lookup by fingerprint also compares the URLs, so collisions cause no errors.
+// But a great many collisions would slow down the lookups. So fingerprints are computed with
+// SipHash-2-4, a pseudo-random function, under a secret that is drawn at random for each store.
+// Without the secret, nobody can find two URLs with the same fingerprint except by chance.
 #ifndef FRESHET_CORE_BASE_FINGERPRINT_H_
 #define FRESHET_CORE_BASE_FINGERPRINT_H_
 
@@ -37,8 +37,8 @@ class Fingerprinter {
   uint64_t mask_ = UINT64_MAX;
 };
 
-// A hash of two texts, for values that are not stored or that are only compared. There is no
-// secret: the author of the texts can make two hashes equal. The hash can differ between releases.
+// A hash of two texts. It uses no secret, so the author of the texts can make two hashes equal. It
+// can differ between releases, so it must not be stored.
 [[nodiscard]] uint64_t HashOfTexts(std::string_view scope, std::string_view text);
 
 }  // namespace freshet

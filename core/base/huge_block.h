@@ -12,8 +12,8 @@ namespace freshet {
 // starts at a multiple of kHugePage. The system provides memory only when it is touched. The block
 // consists of stretches of kHugePage bytes. Each stretch that is fully in use is one huge page. The
 // last stretch, which is partly in use, consists of ordinary pages until it is full. So a small
-// array takes little memory, and a large one has huge pages without wasting the unused end of the
-// last one. On a system without huge pages, all pages are ordinary. Throws std::bad_alloc when no
+// array takes little memory, and a large array has huge pages but wastes no memory in its last
+// stretch. On a system without huge pages, all pages are ordinary. Throws std::bad_alloc when no
 // address space is left. Thread-compatible.
 class HugeBlock {
  public:
@@ -24,16 +24,17 @@ class HugeBlock {
   [[nodiscard]] void* data() const { return data_.get(); }
   // Declares that the first `bytes` are in use from now on. Call it before you touch bytes that no
   // earlier call has covered. A stretch that is now full becomes a huge page: its ordinary pages
-  // are copied once. A stretch that was unused until now needs no copy. To take a huge page from
-  // the system and to copy into it costs half a millisecond in all. Use splits this cost: it takes
-  // the huge page earlier, as soon as at most kAhead bytes of the stretch are unused.
+  // are copied once. A stretch that was unused until now needs no copy. Taking a huge page from the
+  // system and copying into it costs half a millisecond in total. Use splits this cost between two
+  // calls: an earlier call takes the huge page, as soon as at most kAhead bytes of the stretch are
+  // unused.
   void Use(size_t bytes) {
     if (bytes >= next_step_) Step(bytes);
     used_ = bytes;
   }
 
  private:
-  // The huge page for a stretch is taken when this much of the stretch is still unused.
+  // The huge page for a stretch is taken when at most this many bytes of the stretch are unused.
   static constexpr size_t kAhead = kHugePage / 32;
   struct Unmap {
     size_t bytes;
@@ -47,7 +48,7 @@ class HugeBlock {
   void MakeHuge(size_t first);
 
   Mapping data_;
-  Mapping next_;  // the huge page for the stretch that contains `used_`; nullptr = not taken yet
+  Mapping next_;  // the huge page for the stretch at offset `used_`; nullptr = not taken yet
   size_t used_ = 0;
   size_t next_step_ = kHugePage - kAhead;
 };

@@ -9,7 +9,7 @@ namespace freshet::limits {
 
 inline constexpr uint16_t kSlots = 4096;
 inline constexpr size_t kMaxShards = 64;
-// The queue of a rate plan can keep times for each page, and numbers pages with 28 bits.
+// The queue of a rate plan (core/plan/plan_queue.h) numbers pages with 28 bits.
 inline constexpr uint64_t kMaxPagesPerShard = (uint64_t{1} << 28) - 1;
 // A verification loads all pages of a store into one shard. One page id is reserved.
 inline constexpr uint64_t kMaxPageIds = (uint64_t{1} << 32) - 1;

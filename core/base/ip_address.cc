@@ -12,14 +12,14 @@ constexpr uint64_t kTooMuch = uint64_t{1} << 32;
 // The first six pieces of an IPv6 address that maps an IPv4 address (RFC 4291, 2.5.5.2).
 constexpr std::array<uint16_t, 6> kMappedIpv4 = {0, 0, 0, 0, 0, 0xFFFF};
 
-// The host without a trailing dot, which is the empty label of the root.
+// The host without a trailing dot. The dot stands for the DNS root.
 std::string_view WithoutRoot(std::string_view host) {
   if (host.size() > 1 && host.ends_with('.')) host.remove_suffix(1);
   return host;
 }
 
-// Parses one number of an IPv4 address, capped at 2^32; nullopt for other text. A prefix such as
-// "0x" without digits is 0.
+// Parses one number of an IPv4 address. A larger number than 2^32 is returned as 2^32. Returns
+// nullopt if the text is not a number. A prefix such as "0x" without digits is 0.
 std::optional<uint64_t> ParseNumber(std::string_view text) {
   if (text.empty()) return std::nullopt;
   int base = 10;
@@ -111,7 +111,8 @@ class Ipv6Parser {
     return at_ == text_.size();
   }
 
-  // The address with the pieces after the gap moved to the end and zeros in the gap.
+  // Moves the pieces after the gap to the end of the address and fills the gap with zeros. Returns
+  // nullopt if there is no gap and pieces are missing.
   std::optional<Ipv6Address> Spread() {
     if (!gap_) return pieces_ == address_.size() ? std::optional(address_) : std::nullopt;
     Ipv6Address spread{};
@@ -125,7 +126,7 @@ class Ipv6Parser {
   size_t at_ = 0;
   Ipv6Address address_{};
   size_t pieces_ = 0;          // filled pieces of `address_`
-  std::optional<size_t> gap_;  // the piece after the first zero of `::`
+  std::optional<size_t> gap_;  // index of the piece after the first zero of `::`
 };
 
 }  // namespace

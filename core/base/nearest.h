@@ -11,8 +11,8 @@
 namespace freshet {
 
 // The number of letters that must be inserted, removed, replaced or swapped with the next one to
-// turn one text into the other; `most` + 1 if it is greater than `most`. The cost is at most the
-// length of a text times `most`. Thread-safe.
+// turn one text into the other; `most` + 1 if that number is greater than `most`. Time is at most
+// proportional to the length of a text times `most`. Thread-safe.
 [[nodiscard]] size_t EditDistance(std::string_view a, std::string_view b, size_t most = SIZE_MAX);
 
 // The name in `names` that is nearest to `name`, either as a whole or in the part after the section

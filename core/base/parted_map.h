@@ -10,18 +10,18 @@
 
 namespace freshet {
 
-// Owner thread only. A hash table in 256 parts. A single part with millions of entries would block
-// everything for a second when it grows. The parts grow one at a time: keys are spread over them at
-// random, so their sizes differ and they reach their limits at different moments.
+// Owner thread only. A hash table in 256 parts. A single table with millions of entries would block
+// its thread for a second when it grows. The parts grow at different times: keys are spread over
+// the parts at random, so the parts differ in size and do not become full at the same moment.
 template <typename Key, typename Value>
 class PartedMap {
   using Part = absl::flat_hash_map<Key, Value>;
 
  public:
   [[nodiscard]] size_t size() const { return size_; }
-  // Callers can skip an empty table at the cost of one comparison per key.
+  // Costs one comparison. Find and Erase test it before they hash a key.
   [[nodiscard]] bool empty() const { return size_ == 0; }
-  // nullptr = not found. Valid until the next change.
+  // nullptr = not found. The pointer is valid until the map changes.
   template <typename K>
   [[nodiscard]] const Value* Find(const K& key) const {
     if (empty()) return nullptr;
@@ -33,14 +33,15 @@ class PartedMap {
   [[nodiscard]] Value* Find(const K& key) {
     return const_cast<Value*>(std::as_const(*this).Find(key));
   }
-  // Adds an entry if the key is new. Returns the entry's value, and whether it was added.
+  // Adds an entry if the key is new. Returns a pointer to the entry's value, and true if the entry
+  // was added.
   std::pair<Value*, bool> Add(const Key& key, const Value& value) {
     const auto [it, added] = parts_[PartOf(key)].try_emplace(key, value);
     if (added) ++size_;
     return {&it->second, added};
   }
-  // Adds or replaces an entry. Returns true if it was added. Allocates when a part grows; with ten
-  // million entries this takes a few milliseconds at most.
+  // Adds or replaces an entry. Returns true if the entry was added. Allocates when a part grows.
+  // With ten million entries, growth takes a few milliseconds at most.
   bool Set(const Key& key, Value value) {
     const bool added = parts_[PartOf(key)].insert_or_assign(key, std::move(value)).second;
     size_ += added ? 1 : 0;
@@ -57,8 +58,8 @@ class PartedMap {
   void ForEach(size_t part, Body body) const {
     for (const auto& [key, value] : parts_[part]) body(key, value);
   }
-  // Erases the entries of one part for whose values `gone` returns true. Returns the next part,
-  // which is 0 after the last.
+  // Erases the entries of one part whose values satisfy `gone`. Returns the number of the next
+  // part, which is 0 after the last part.
   template <typename Gone>
   size_t EraseIf(size_t part, Gone gone) {
     size_ -= absl::erase_if(parts_[part], [&](const auto& entry) { return gone(entry.second); });

@@ -21,7 +21,7 @@ constexpr uint32_t Quad(uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
 constexpr std::array<Ipv4Block, 17> kSpecialIpv4 = {{
     {Quad(0, 0, 0, 0), 8},        // this network
     {Quad(10, 0, 0, 0), 8},       // private
-    {Quad(100, 64, 0, 0), 10},    // carriers
+    {Quad(100, 64, 0, 0), 10},    // carrier-grade NAT
     {Quad(127, 0, 0, 0), 8},      // loopback
     {Quad(169, 254, 0, 0), 16},   // link-local, including cloud metadata services
     {Quad(172, 16, 0, 0), 12},    // private
@@ -50,7 +50,8 @@ bool IsPublicAddress(const IpAddress& address) {
   if (const std::optional<uint32_t> v4 = address.ipv4()) return IsPublicIpv4(*v4);
   const Ipv6Address& p = address.pieces;
   if ((p[0] & 0xe000) != 0x2000) return false;
-  // 2001::/23: Teredo, ORCHID and other protocols; 2001:db8::/32, 3fff::/20: documentation.
+  // 2001::/23: Teredo, ORCHID and other protocol assignments; 2001:db8::/32, 3fff::/20:
+  // documentation.
   if (p[0] == 0x2001 && (p[1] < 0x0200 || p[1] == 0x0db8)) return false;
   if (p[0] == 0x3fff && p[1] < 0x1000) return false;
   if (p[0] == 0x2620 && p[1] == 0x004f && p[2] == 0x8000) return false;  // AS112

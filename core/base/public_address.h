@@ -1,6 +1,6 @@
-// Decides which addresses untrusted clients can make a server connect to. They choose names, and a
-// name can resolve to an address of this machine or its network, which they could not reach
-// themselves.
+// Decides which addresses a server may connect to at the request of an untrusted client. The client
+// chooses a name, and the name can resolve to an address of this machine or its network that the
+// client could not reach itself.
 #ifndef FRESHET_CORE_BASE_PUBLIC_ADDRESS_H_
 #define FRESHET_CORE_BASE_PUBLIC_ADDRESS_H_
 
@@ -9,10 +9,10 @@
 namespace freshet {
 
 // Returns true for an address of the public internet. Not public: unspecified, loopback, private,
-// link-local, carriers (100.64/10), documentation, benchmarks, protocols, multicast, broadcast and
-// reserved addresses. The same holds for IPv6 addresses that only wrap one of these IPv4 addresses
-// (mapped, compatible, NAT64, 6to4, Teredo). Other IPv6 must be global unicast (2000::/3).
-// Thread-safe.
+// link-local, carrier-grade NAT (100.64/10), documentation, benchmarks, protocol assignments,
+// multicast, broadcast and reserved addresses. The same holds for IPv6 addresses that only wrap one
+// of these IPv4 addresses (mapped, compatible, NAT64, 6to4, Teredo). Other IPv6 must be global
+// unicast (2000::/3). Thread-safe.
 [[nodiscard]] bool IsPublicAddress(const IpAddress& address);
 
 }  // namespace freshet

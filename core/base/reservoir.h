@@ -12,12 +12,12 @@
 
 namespace freshet {
 
-// Keeps at most `most` of the items added, each as likely as any other (reservoir sampling,
-// Vitter's algorithm R). Owner thread only.
+// Keeps at most `most` of the added items. Every item is kept with the same probability (reservoir
+// sampling, Vitter's algorithm R). Owner thread only.
 template <typename T>
 class Reservoir {
  public:
-  // `most` >= 1.
+  // Precondition: most >= 1.
   Reservoir(size_t most, uint64_t seed) : most_(most), random_(seed) {
     CHECK(most >= 1, "a sample of nothing");
   }

@@ -15,11 +15,12 @@ struct ValueAndSlope {
 };
 
 // Finds the root in [low, high] of a non-decreasing function with f(low) <= 0 <= f(high). The ends
-// are never evaluated. The search takes Newton steps from `guess`. A step that leaves the bracket,
-// or has not halved it within three evaluations, is replaced by the bracket's midpoint, so the
-// search ends for any slope. It stops when a step moves x by less than `tolerance` times |x|, when
-// the bracket is two neighbouring doubles, or after 200 evaluations (more than bisection needs).
-// Precondition: low <= high, both finite. Cost: one evaluation per step, usually four to eight.
+// are never evaluated. The search takes Newton steps from `guess`. The bracket's midpoint replaces
+// a step that would leave the bracket, and every third step if the bracket has not been halved
+// since the last such step. So the search ends for any slope. It stops when a step moves x by less
+// than `tolerance` times |x|, when the bracket is two neighbouring doubles, or after 200
+// evaluations (more than bisection needs). Precondition: low <= high, both finite. Cost: one
+// evaluation per step, usually four to eight.
 template <typename Function>
 [[nodiscard]] double FindRoot(Function&& f, double low, double high, double guess,
                               double tolerance = 1e-15) {
@@ -49,9 +50,10 @@ template <typename Function>
 }
 
 // Finds the root in [low, high] of a continuous function whose values at the ends, `at_low` and
-// `at_high`, have opposite signs (or are zero; infinite is allowed). Needs no derivative: uses
-// false position with Illinois weights, and the midpoint instead of a step that leaves the bracket,
-// and in every fourth step. Stops when the bracket is narrower than `tolerance` times |x|.
+// `at_high`, have opposite signs (or are zero; infinite is allowed). The search needs no
+// derivative. It uses false position with Illinois weights. It takes the bracket's midpoint in
+// every fourth step, and whenever a step would leave the bracket. Stops when the bracket is
+// narrower than `tolerance` times |x|.
 template <typename Function>
 [[nodiscard]] double FindRootWithoutSlope(Function&& f, double low, double at_low, double high,
                                           double at_high, double tolerance = 1e-12) {

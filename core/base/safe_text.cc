@@ -24,7 +24,7 @@ Character CharacterAt(std::string_view text) {
   return {.code = code, .bytes = bytes};
 }
 
-// Returns true if a terminal or an editor might treat the character as anything but text of its
+// Returns true if a terminal or an editor might not show the character as ordinary text within its
 // line.
 bool IsUnsafe(uint32_t code) {
   return code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x200e && code <= 0x200f) ||

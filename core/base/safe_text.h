@@ -12,12 +12,12 @@ namespace freshet {
 
 // The text as one line of valid UTF-8. Control characters (also C1), line separators and marks of
 // the writing direction become escapes such as \n, \t, \x1b or \u202e. Bytes that are not UTF-8
-// become \xff. A backslash is not escaped: the text is for people, not for parsers.
+// become escapes such as \xff. A backslash is not escaped: the text is for people, not for parsers.
 [[nodiscard]] std::string SafeText(std::string_view text);
 
 // Makes JSON text safe in the same way, without changing its meaning: unsafe characters become
-// \u009b in strings. Precondition: valid JSON without line breaks, so that unsafe characters occur
-// only in strings.
+// escapes such as \u009b. Precondition: valid JSON without line breaks, so that unsafe characters
+// occur only in strings.
 [[nodiscard]] std::string SafeJson(std::string json);
 
 // At most the first `most` bytes of the text, cut between characters. "..." is appended to a cut

@@ -4,8 +4,9 @@
 
 namespace freshet {
 
-// Sanitizers keep freed memory and need shadow memory, so the memory use of the process means
-// nothing. Sanitizers write their reports at the normal end of the process.
+// True under a sanitizer. The memory use of the process is then meaningless, because sanitizers
+// keep freed memory and need shadow memory. The process must then end normally, because sanitizers
+// write their reports at its normal end.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool kSanitized = true;
 #elif defined(__has_feature)

@@ -16,8 +16,8 @@
 namespace freshet {
 
 // Owner thread only. Use it instead of a vector when copies are too expensive. With ten million
-// pages, the doubling of a vector blocks everything for tens of milliseconds and holds both copies
-// at once.
+// pages, the doubling of a vector blocks its thread for tens of milliseconds, and both copies are
+// in memory at once.
 //
 // Elements live in blocks of 2^kBlockBits elements in huge pages. References stay valid. Memory is
 // taken as the array grows and released by the destructor. The first block takes only what it

@@ -22,8 +22,8 @@ namespace freshet {
 
 // Describes who takes a place. Value type, thread-compatible.
 struct Claim {
-  // The number of the client: an identity, or a network if the client has no identity. 0 = the
-  // server, an operator, or any client before a restart.
+  // ClientNumber of the client's identity, or of its network if it has no identity. 0 = the server,
+  // an operator, or an unknown client that took the place before a restart.
   uint64_t client = 0;
   // The entry's name appears in the limits that an operator configured for this client, so the
   // client did not invent it.
@@ -38,8 +38,8 @@ struct Claim {
   return absl::Hash<absl::string_view>()({name.data(), name.size()}) | 1;
 }
 
-// The number of places that a client with `held` places may still take if `taken` of `most` are
-// taken.
+// The number of places that a client with `held` places may still take if `taken` of the table's
+// `most` places are taken.
 [[nodiscard]] constexpr uint64_t ShareLeft(uint64_t held, uint64_t taken, uint64_t most,
                                            bool admin = false) {
   if (taken >= most) return 0;
@@ -49,11 +49,13 @@ struct Claim {
   return held == 0 && taken < most - most / 16 ? 1 : 0;
 }
 
-// Returns true if a client may take one more place in a table of connections or calls. Each client
-// needs a few of these and can have a limit for itself. Three quarters of the table are for all
-// clients. Half of the last quarter is for clients with fewer than kFewPlaces, a quarter of it for
-// clients with none, and a quarter for admins.
+// A client with fewer places than this may also use the next eighth of a table (MayTakePlace).
 inline constexpr uint64_t kFewPlaces = 8;
+// Returns true if a client may take one more place in a table of connections or calls. The rule is
+// looser than ShareLeft, because a client needs several connections, and callers can also limit the
+// number per client. All clients share the first three quarters of the table. The next eighth is
+// reserved for clients with fewer than kFewPlaces, the next sixteenth for clients with no place,
+// and the last sixteenth for admins.
 [[nodiscard]] constexpr bool MayTakePlace(uint64_t held, uint64_t taken, uint64_t most,
                                           bool admin = false) {
   if (taken >= most) return false;
@@ -62,8 +64,8 @@ inline constexpr uint64_t kFewPlaces = 8;
   return held == 0 && taken < most - most / 16;
 }
 
-// Like ShareLeft, for a table of names. A quarter of the table is reserved for configured names and
-// for operators.
+// Like ShareLeft, for a table of names. A quarter of the table is reserved for configured names,
+// admins and operators.
 [[nodiscard]] constexpr uint64_t NamesLeft(const Claim& claim, uint64_t held, uint64_t taken,
                                            uint64_t most) {
   const bool free = claim.named || claim.admin || claim.client == 0;
@@ -75,8 +77,8 @@ class Shares {
  public:
   explicit Shares(uint64_t most) : most_(most) {}
 
-  // The number of places that the client may still take if others are about to take `staged` places
-  // and the client itself `own`.
+  // The number of places that the client may still take when two kinds of places have been planned
+  // but not yet taken: `staged` places for other clients, and `own` places for this client.
   [[nodiscard]] uint64_t Left(const Claim& claim, uint64_t staged = 0, uint64_t own = 0) const {
     return NamesLeft(claim, held(claim.client) + own, taken_ + staged + own, most_);
   }

@@ -1,5 +1,5 @@
-// Canonical URLs and the frozen hashes that place pages. A page must always get the same text and
-// the same slot, whatever client sends it and whatever release reads it back.
+// Canonical URLs, and the frozen hash that assigns hosts to slots. A page must always get the same
+// text and the same slot, whichever client sends it and whichever release reads it back.
 #ifndef FRESHET_CORE_BASE_URL_H_
 #define FRESHET_CORE_BASE_URL_H_
 
@@ -18,9 +18,9 @@ struct CanonicalUrl {
   std::string host;  // the host without port or trailing dots: HostOfCanonical(text)
 };
 
-// Brings an absolute http or https URL into canonical form: the text that the WHATWG URL standard
-// makes of it, without the fragment. A browser would fetch the same URL, so different pages never
-// get the same text.
+// Brings an absolute http or https URL into canonical form: the text to which the WHATWG URL
+// standard serialises it, without the fragment. A browser would fetch the same URL, so different
+// pages never get the same text.
 // - Scheme and host are in lower case, and the host is in ASCII (core/base/url_host.h).
 // - The default port, and spaces around the URL, are removed.
 // - Dot segments are resolved. Characters that the standard forbids in the path or query are
@@ -40,14 +40,14 @@ struct CanonicalUrl {
 // (core/base/idna.h).
 [[nodiscard]] StatusOr<CanonicalUrl> Canonicalise(std::string_view url);
 
-// The host of a canonical URL, without port, IPv6 in brackets. The host decides where a page is
-// placed, and politeness applies per host. Trailing dots of the text are left out, because a name
+// The host of a canonical URL, without port. An IPv6 address is in brackets. The host decides in
+// which slot a page is, and politeness applies per host. Trailing dots are left out, because a name
 // means the same machine with and without them. A view into `text`.
 [[nodiscard]] std::string_view HostOfCanonical(std::string_view text);
 
-// The crawl id that a message means: "DEFAULT" if it is empty. Not OK: InvalidArgument if it is
-// longer than limits::kMaxCrawlIdBytes or contains spaces or characters that are not printable
-// ASCII.
+// Returns "DEFAULT" for an empty crawl id, and any other valid crawl id unchanged. Not OK:
+// InvalidArgument if `crawl_id` is longer than limits::kMaxCrawlIdBytes or contains spaces or
+// characters that are not printable ASCII.
 [[nodiscard]] StatusOr<std::string> CanonicalCrawlId(std::string_view crawl_id);
 
 // The slot of a host: XXH3 (64 bit, seed 0) modulo 4096. Frozen: stored keys start with the slot.

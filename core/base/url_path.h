@@ -1,6 +1,7 @@
-// Path and query of an http or https URL, by the WHATWG URL standard. Escapes are kept as they are,
-// in upper or lower case, and so is a `%` that does not start an escape: servers differ in how they
-// read them. All functions are thread-safe and linear, and allocate only to enlarge `out`.
+// The path and the query of an http or https URL, following the WHATWG URL standard. Existing
+// escapes are kept unchanged, in upper or lower case. A `%` that does not start an escape is also
+// kept. Servers differ in how they read both, so a change could name a different page. All
+// functions are thread-safe and linear, and allocate only to enlarge `out`.
 #ifndef FRESHET_CORE_BASE_URL_PATH_H_
 #define FRESHET_CORE_BASE_URL_PATH_H_
 

@@ -12,7 +12,7 @@ namespace freshet {
 namespace {
 
 constexpr size_t kMostShown = 60;
-// A longer list is cut, because people read it.
+// Messages list at most this many names, because people read them.
 constexpr size_t kMostNames = 30;
 
 std::string Listed(const std::vector<std::string>& names) {

@@ -1,5 +1,5 @@
-// The error messages of all programs for a wrong value, in one form: "'0' is not a number above 0".
-// The caller prepends the name of the flag, key or field.
+// The error messages for wrong values. All programs use the same form: "'0' is not a number above
+// 0". The caller prepends the name of the flag, key or field.
 //
 // All functions are thread-safe.
 #ifndef FRESHET_CORE_BASE_WRONG_VALUE_H_
@@ -29,8 +29,8 @@ inline constexpr std::string_view kCrawlCapWords =
                                       const std::vector<std::string>& choices);
 
 // The message for a name that was looked up in a long list: "'gredy' is not a policy, did you mean
-// greedy?". If no name is near, the message lists some: "'x' is not a policy; these are known:
-// ...".
+// greedy?". If no name is near, the message lists known names: "'x' is not a policy; these are
+// known: ...".
 [[nodiscard]] std::string WrongName(std::string_view name, std::string_view kind,
                                     const std::vector<std::string>& names);
 
