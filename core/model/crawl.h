@@ -13,13 +13,14 @@ namespace freshet {
 // How the server hands out the URLs that clients of the crawl-frontier API put under a crawl id.
 enum class FrontierMode : uint8_t {
   kDates = 0,  // at the date that the client gave
-  // As kDates, but Freshet also learns from each URL, as if it were a page. It does not schedule
-  // these pages.
+  // Like kDates. In addition, Freshet learns from each URL as if it were a page, but does not
+  // schedule it.
   kShadow = 1,
   kScheduled = 2,  // by crawl value, like pages
 };
 
-// The settings that an operator gave a crawl id. Unset = the setting of crawl ids without a record.
+// The settings that an operator gave a crawl id. Unset = the default, which also applies to crawl
+// ids without a record.
 struct CrawlRecord {
   std::string crawl_id;
   // Share of the crawl rate, in (0, 1], that the crawl id's pages get while one of them is

@@ -30,7 +30,7 @@ void CountCrawl(const CrawlCap& cap, Instant at, RecentCrawls* recent) {
     return;
   }
   recent->push_back({.last = at, .count = 1});
-  // A cap with a shorter span can have left too many entries.
+  // If the cap had a shorter span until now, there can be too many entries.
   while (recent->size() > kMostCounts) {
     (*recent)[1].count = Sum((*recent)[0].count, (*recent)[1].count);
     recent->erase(recent->begin());

@@ -3,10 +3,9 @@
 // The cap allows at most `count` assignments in any time window of length `per`: every half-open
 // window (t - per, t] has at most that many. Each assignment is therefore counted until it is `per`
 // old. Assignments within the same sixteenth of `per` are counted together, at the instant of the
-// last of them. This limits the memory to kMostCounts counts and instants. An assignment can count
-// for up to a sixteenth of `per` too long, but never too short. A host that always has pages due
-// therefore gets at least 16/17 of `count` in the long run, whether its crawls come in bursts or
-// evenly.
+// last of them. This limits the memory to kMostCounts counts and instants. An assignment can be
+// counted up to `per`/16 too long, but never too short. A host that always has pages due therefore
+// gets at least 16/17 of `count` in the long run, whether its crawls come in bursts or evenly.
 #ifndef FRESHET_CORE_MODEL_CRAWL_CAP_H_
 #define FRESHET_CORE_MODEL_CRAWL_CAP_H_
 
@@ -34,7 +33,8 @@ struct CountedCrawls {
 
 // Sorted by instant.
 using RecentCrawls = std::vector<CountedCrawls>;
-// Max entries of RecentCrawls. Older entries are merged, at the later instant.
+// Max entries of RecentCrawls. If there are more, the two oldest entries are merged into one with
+// the later instant.
 inline constexpr size_t kMostCounts = 18;
 
 // Counts an assignment at `at`, and drops expired counts. If a later assignment was already
@@ -45,7 +45,7 @@ void CountCrawl(const CrawlCap& cap, Instant at, RecentCrawls* recent);
 void UncountCrawl(Instant at, RecentCrawls* recent);
 
 // The first instant at which the cap allows one more assignment; none = at once. `pending`
-// assignments that are not counted yet come before it, the last of them at `pending_at`.
+// assignments that are not counted yet precede that assignment, the last of them at `pending_at`.
 [[nodiscard]] Instant CapAllows(const CrawlCap& cap, const RecentCrawls& recent, uint32_t pending,
                                 Instant pending_at);
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // A certain signal makes the effective elapsed time infinite. The exponent of harmonic_ncis is
-// capped here, so that values stay finite and are still ordered by importance.
+// capped at this number, so that values stay finite and are still ordered by importance.
 constexpr double kMaxHarmonicExponent = 1e15;
 
 // If gamma is less than this share of alpha, signals change no value in double precision.
@@ -49,16 +49,16 @@ ValueParameters PlainPage(ValueShape shape, double scale, double importance,
   return page;
 }
 
-// The closed form holds without poles if s is at least SettledCount signals' worth (kappa each),
-// and with four pairs of poles if s is at least PoleCount signals' worth (core/model/ncis_value.h).
-// b is c kappa.
+// Both functions return a lower limit of s/kappa for b = c kappa (core/model/ncis_value.h). From
+// SettledCount on, the closed form needs no poles. From PoleCount on, it needs at most four pairs
+// of poles.
 double SettledCount(double b) {
   const double count = 6 + b * (12.5 + 1.37 * b);
   return b < 0.5 ? count : std::min(count, 9 + b * (7.5 + 1.375 * b));
 }
 double PoleCount(double b) { return 9 + b * (1.05 + 0.055 * b); }
 
-// V_ncis with the first `terms` terms.
+// Parameters of V_ncis with the first `terms` terms.
 ValueParameters NoisyPage(int terms, double importance, const PageRates& rates) {
   const double alpha = rates.unsignalled_rate;
   const double gamma = rates.signal_rate;

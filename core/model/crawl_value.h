@@ -63,9 +63,9 @@ struct PaperRates {
 // alpha = (1 - lambda) Delta, gamma = lambda Delta + nu, kappa = SignalWeight(lambda Delta, nu),
 // staleness_rate = alpha. Precondition: valid rates.
 [[nodiscard]] PageRates RatesFromPaper(const PaperRates& rates);
-// The inverse of RatesFromPaper. All sources together are taken as one: changes are signalled at
-// the rate Delta - alpha, and the rest of gamma is false signals. `complete`: every change is
-// signalled, and there are no false signals.
+// The inverse of RatesFromPaper. All sources together are treated as one source: changes are
+// signalled at the rate Delta - alpha, and the rest of gamma is false signals. `complete`: every
+// change is signalled, and there are no false signals.
 [[nodiscard]] PaperRates PaperFromRates(double importance, const PageRates& rates, bool complete);
 
 // The form of the value function of a page.
@@ -81,8 +81,8 @@ enum class ValueShape : uint8_t {
 inline constexpr double kSaturatedStaleness = 60;
 inline constexpr int kAllTerms = std::numeric_limits<int>::max();
 
-// A page under a policy, prepared for evaluation: everything that does not depend on s. Only
-// MakeValueParameters makes it, in 15 to 30 ns. Value type, thread-compatible.
+// A page under a policy, prepared for evaluation: everything that does not depend on s.
+// MakeValueParameters creates it, in 15 to 30 ns. Value type, thread-compatible.
 struct ValueParameters {
   ValueShape shape = ValueShape::kNone;
   int terms = kAllTerms;       // number of terms of both sums of V_ncis
@@ -102,7 +102,7 @@ struct ValueParameters {
   double tail = 0;         // sum of r^i q^(i+1), 0 < i < terms
   double closed_from =
       std::numeric_limits<double>::infinity();  // from this s on, the closed form holds
-  double settled_from = std::numeric_limits<double>::infinity();  // and needs no poles
+  double settled_from = std::numeric_limits<double>::infinity();  // from this s on, without poles
 };
 
 // Prepares a page for one policy. `importance`, `rates.change_rate`, `rates.unsignalled_rate` and
@@ -124,9 +124,9 @@ struct ValueParameters {
 // 1e-300.
 [[nodiscard]] double CrawlValue(const ValueParameters& page, double s);
 
-// A value with an upper bound of its future while no signal comes: V(t + d) <= value + slope
-// d + curvature d^2/2 for all d >= 0. slope is exactly dV/dt, which is mu alpha e^-s psi for
-// V_ncis. Value type, thread-compatible.
+// A value, and an upper bound of its growth while no signal comes: V(t + d) <= value + slope d +
+// curvature d^2/2 for all d >= 0. slope is exactly dV/dt, which is mu alpha e^-s psi for V_ncis.
+// Value type, thread-compatible.
 struct ValueJet {
   double value = 0;
   double slope = 0;

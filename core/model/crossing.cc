@@ -32,7 +32,7 @@ double Depth(double price, double ceiling) {
   return share < 0.5 ? -LogOnePlus(-share) : -std::log((ceiling - price) / ceiling);
 }
 
-// The x with x - ln(1 + x) = depth. It is a power series in eta = sqrt(2 depth), the series behind
+// The x with x - ln(1 + x) = depth. x is a power series in eta = sqrt(2 depth), the series behind
 // Temme's expansion (radius 3.54). Halley's method polishes the result where the truncated series
 // is not accurate enough.
 double PlainCrossing(double depth) {
@@ -62,7 +62,7 @@ double PlainCrossing(double depth) {
   return x;
 }
 
-// The x with x - 1 + e^-x = level. The start, sqrt(level^2 + 2 level), is within 7% of it.
+// The x with x - 1 + e^-x = level. The first guess, sqrt(level^2 + 2 level), is within 7% of x.
 double HarmonicCrossing(double level) {
   double x = std::sqrt(level * (level + 2));
   for (int i = 0; i < 8; ++i) {
@@ -93,8 +93,8 @@ double FirstTermDepth(const ValueParameters& page, double price) {
   return left > 0 ? -std::log(left / page.share) : kInfinity;
 }
 
-// The s at which -ln(1 - F_0/q) = depth. It is the crossing if it is at most kappa. If it is
-// greater than `limit`, the result is accurate only to kGuessError.
+// The s at which -ln(1 - F_0/q) = depth. If s <= kappa, V(s) equals the price. A result greater
+// than `limit` is accurate only to kGuessError.
 //
 // 1 - F_0/q = (1 + E) e^-s with E = (1 - e^(-c s))/c, so s is the root of the convex function
 // s - ln(1 + E) - depth. In units of p = alpha/(alpha + gamma), s is a smooth function of
@@ -112,7 +112,7 @@ double FirstTermCrossing(const ValueParameters& page, double depth, double limit
   };
   const double c = page.odds;
   const double p = page.unsignalled;
-  // Signals came long before: E = 1/c.
+  // e^(-c s) is negligible here, so E = 1/c.
   if (c * depth > kSaturatedOdds) return depth + std::log1p(1 / c);
   const double level = depth * (1 + c);
   const double eta = std::sqrt(2 * level);
@@ -179,15 +179,15 @@ double SettledCrossing(const ValueParameters& page, double price) {
   return depth > 0 ? PlainCrossing(depth) - a : 0;
 }
 
-// The next s. `last`: it is the crossing.
+// The next s of the iteration. If `last` is true, V(next) equals the price to within the tolerance.
 struct NcisStep {
   double next = 0;
   bool last = false;
 };
 
-// A step from far away, by Halley's method. Far below the ceiling, it works on ln V as a function
-// of ln s, otherwise on the logarithm of the shortfall as a function of s. Both are nearly straight
-// there.
+// A step of Halley's method, for s far from the crossing. If `by_shortfall` is true, the step
+// solves for the logarithm of the shortfall as a function of s, otherwise for ln V as a function of
+// ln s. Each function is nearly linear where it is used.
 double LongStep(const ValueParameters& page, const NcisPoint& point, double s, double price,
                 bool by_shortfall) {
   const double first = page.scale * point.decay * point.reached;
@@ -211,10 +211,11 @@ double LongStep(const ValueParameters& page, const NcisPoint& point, double s, d
   return by_shortfall ? s - step : s * std::exp(-std::clamp(step, -4.0, 4.0));
 }
 
-// A step of fourth order, from the three derivatives of V. It is taken if it is short compared with
-// the scales on which the derivatives change: s, 1/c and 1. The step leaves an error of about its
-// length times the cube of its ratio to these scales. If the step passes a multiple of kappa, where
-// the third derivative can jump, the exponent is two.
+// A step of fourth order, from the three derivatives of V. If it is not short compared with the
+// scales on which the derivatives change (s, 1/c and 1), LongStep is used instead. A short step
+// leaves an error of about its length times the cube of its ratio to these scales. If the step
+// passes a multiple of kappa, where the third derivative can jump, the error grows with the square
+// of the ratio instead.
 NcisStep NextStep(const ValueParameters& page, const NcisPoint& point, double s, double price,
                   bool by_shortfall) {
   const double missing =

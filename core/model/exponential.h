@@ -1,6 +1,5 @@
-// The exponential function and the logarithm without the first terms of their series, for arguments
-// where a subtraction would cancel. They are inline and take half the time of std::expm1 and
-// std::log1p.
+// Exponential functions and a logarithm for arguments where the usual formulas would cancel. They
+// are inline and take half the time of std::expm1 and std::log1p.
 #ifndef FRESHET_CORE_MODEL_EXPONENTIAL_H_
 #define FRESHET_CORE_MODEL_EXPONENTIAL_H_
 
@@ -34,7 +33,7 @@ struct Decay {
   double lost = 0;
 };
 
-// Both are computed with a relative error below 2e-15. x >= 0 can be infinite.
+// Computes e^-x and 1 - e^-x, both with a relative error below 2e-15. x >= 0 can be infinite.
 [[nodiscard]] inline Decay DecayAt(double x) {
   if (x > 0.5) {
     const double left = std::exp(-x);

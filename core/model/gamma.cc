@@ -81,10 +81,11 @@ double UpperSum(double a, double x, double weight) {
   return weight * sum;
 }
 
-// The uniform asymptotic expansion. Write Q = erfc(eta sqrt(a/2))/2 + R with
-// R = e^(-a eta^2/2)/sqrt(2 pi a) S(eta). Differentiation in eta gives eta S = f/G - 1 + S'/a with
-// f = eta/(lambda - 1) and G = Stirling's factor. This yields a backward recursion for the Taylor
-// coefficients of S G. Its condition at eta = 0 gives G itself.
+// Temme's uniform asymptotic expansion: Q = erfc(eta sqrt(a/2))/2 + R, where
+// R = e^(-a eta^2/2)/sqrt(2 pi a) S(eta). The derivative of Q with respect to eta gives the
+// equation eta S = f/G - 1 + S'/a, where f = eta/(lambda - 1) and G is Stirling's factor.
+// Therefore a backward recursion yields the Taylor coefficients of S G. At eta = 0, the equation
+// also gives G.
 IncompleteGamma NearDiagonal(double a, double x) {
   const double eta = std::copysign(std::sqrt(2 * LogDefect(a, x)), x - a);
   const double inverse = 1 / a;

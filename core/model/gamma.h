@@ -14,7 +14,8 @@
 
 namespace freshet {
 
-// 1/k for 1 <= k <= 48, because divisions would slow down the sums over counts. 0 at k = 0.
+// kReciprocal[k] is 1/k for 1 <= k <= 48, and 0 for k = 0. Sums over counts multiply by these
+// numbers, because divisions are slower.
 inline constexpr auto kReciprocal = [] {
   std::array<double, 49> table{};
   for (int k = 1; k <= 48; ++k) table[k] = 1.0 / k;

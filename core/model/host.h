@@ -13,7 +13,7 @@
 
 namespace freshet {
 
-// Politeness of one host, and its present state.
+// The politeness settings of one host, and its current state.
 struct HostRecord {
   std::string host;
   std::optional<Duration> min_delay;      // between two assignments; unset: configured default
@@ -22,7 +22,7 @@ struct HostRecord {
   std::optional<Duration> min_page_interval;
   Instant blocked_until;    // none = not blocked
   Instant last_assignment;  // none = never
-  // Number of consecutive answers of 429 or 503, as of the last of them
+  // Number of consecutive answers with HTTP status 429 or 503, as of the last one
   // (core/schedule/host_backoff.h).
   uint8_t throttles = 0;
   Instant last_throttled;  // none = never

@@ -11,18 +11,19 @@
 namespace freshet {
 namespace {
 
-// Below this s, the value is a sum of positive terms; from here on, the ceiling minus a sum of
-// positive terms.
+// Below this s, V is computed as a sum of positive terms. From this s on, V is computed as the
+// ceiling minus a sum of positive terms.
 constexpr double kSplit = 0.25;
 // From this x on, Q(k, x) for k <= 24 is below 1e-20.
 constexpr double kSaturatedArgument = 100;
-// P(|X - mean| > t sqrt(mean)) <= e^(-t^2/2) = 6e-13. The true probability is smaller by about the
-// factor 1/(t sqrt(2 pi)).
+// P_i is taken as 0 or 1 if the mean is this many standard deviations t away from i. The error is
+// at most P(|X - mean| > t sqrt(mean)) <= e^(-t^2/2) = 6e-13. The true probability is smaller by
+// about the factor 1/(t sqrt(2 pi)).
 constexpr double kDeviations = 7.5;
 constexpr double kMaxExactIndex = 1e15;
 static_assert(kReciprocal.size() > kMaxShortCount);
 constexpr double kPi = 3.14159265358979323846;
-// At this exponent of decay a pole is negligible if N >= 24.
+// If -Re(z_k) N exceeds this and N >= 24, pole k is negligible (core/model/ncis_value.h).
 constexpr double kSettled = 24;
 
 SignalOdds Odds(const ValueParameters& page) { return {page.odds, page.share, page.unsignalled}; }
@@ -67,8 +68,8 @@ Complex Pole(double b, int k) {
   return z;
 }
 
-// The poles' contribution to the closed form, in its units: to alpha psi (`interval`), to the
-// shortfall without its factor e^-s, and to the derivative of alpha psi in s (`density`).
+// The contributions of the poles to the closed form: `interval` to alpha psi, `shortfall` to the
+// shortfall in units of (mu/alpha) e^-s, and `density` to the derivative of alpha psi in s.
 struct Oscillation {
   double interval = 0;
   double shortfall = 0;
@@ -123,7 +124,7 @@ NcisPoint ClosedForm(const ValueParameters& page, double s, NcisPoles& known) {
   return point;
 }
 
-// sum of w_k over first <= k < terms, where w_first is given.
+// The sum of w_k over first <= k < terms, where `weight` is w_first.
 double RemainingWeight(const ValueParameters& page, double first, double weight) {
   if (page.terms == kAllTerms) return weight / page.keep;
   const double left = page.terms - first;
@@ -139,7 +140,7 @@ double LowerTail(int i, double x, double weight) {
   return sum;
 }
 
-// The value from the shortfall, with at most kMaxShortCount terms.
+// Computes V as the ceiling minus the shortfall, from at most kMaxShortCount terms.
 NcisPoint ShortShortfall(const ValueParameters& page, double s, double count) {
   NcisPoint point;
   point.decay = std::exp(-s);
@@ -181,8 +182,9 @@ NcisPoint ShortShortfall(const ValueParameters& page, double s, double count) {
   return point;
 }
 
-// The range of i in which P_i is neither 1 nor 0. The mean at index i is z - b i, with spread
-// sqrt(mean). The ends of the range are where a = i + 1 solves mean(a) - a = +-t sqrt(.).
+// The range of i in which P_i is neither 1 nor 0 to within rounding. P_i is the probability that a
+// Poisson variable of mean z - b i, where z = c s, is at least a = i + 1. The range ends where the
+// mean is t standard deviations above or below a.
 struct Transition {
   double begin = 0;
   int width = 0;
@@ -196,8 +198,8 @@ Transition FindTransition(const ValueParameters& page, double s, double count) {
     return (t * b + std::sqrt(t * t * b * b + 4 * (1 + b) * sum)) / (2 * (1 + b));
   };
   const double b = page.odds * page.weight;
-  // With this many terms, the few in the range are below rounding. A double this large also cannot
-  // tell an index from the next.
+  // With so many terms, the few terms in the range are below rounding. Also, a double this large
+  // cannot represent every index.
   if (count > kMaxExactIndex) return {std::min(count, (z + b) / (1 + b)), 0};
   const double certain = (z + b - t * root(b, z + b)) / (1 + b);
   const double step = b + page.weight;
@@ -245,7 +247,7 @@ double SaturatedSum(const ValueParameters& page, double s, double n) {
   return n * each - page.share * lost;
 }
 
-// V itself rather than the shortfall, for s < kSplit.
+// Computes V directly instead of from the shortfall, for s < kSplit.
 NcisPoint SmallValue(const ValueParameters& page, double s, double count) {
   NcisPoint point;
   point.decay = std::exp(-s);

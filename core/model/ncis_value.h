@@ -23,7 +23,7 @@
 //     of V once -Re(z_k) N >= 27. This holds for all k if N >= 6 + 12.5 b + 1.37 b^2 or, for
 //     b >= 1/2, if N >= 9 + 7.5 b + 1.375 b^2. It holds for k > 4 if N >= 9 + 1.05 b + 0.055 b^2. A
 //     test compares these bounds with the zeros. The first four pairs of poles are added if needed.
-//     N is then at least 24, so 24 suffices in place of 27.
+//     In that case N is at least 24, so -Re(z_k) N >= 24 suffices.
 //   - At most 24 terms: each is a finite sum over counts.
 //   - Otherwise: P_i is 1 to within 1e-13 for i < I0, and 0 for i >= I1. At these indexes the mean
 //     c (s - i kappa) is 7.5 standard deviations from i (Chernoff's bound). The sums outside
@@ -62,14 +62,15 @@ struct NcisPoint {
 
 // The closed form adds up at most this many pairs of poles.
 inline constexpr int kMaxPoles = 4;
-// The poles of one page found so far, for repeated evaluations of it. Value type,
-// thread-compatible.
+// The poles of one page that have been computed so far. Repeated evaluations of the page reuse
+// them. Value type, thread-compatible.
 struct NcisPoles {
   int known = 0;
   double real[kMaxPoles];
   double imaginary[kMaxPoles];
 };
-// As EvaluateNcis above, but keeps the poles of this page in `poles`, which is empty at first.
+// Like EvaluateNcis above, but reuses the poles in `poles` and adds new ones. Pass an empty
+// NcisPoles to the first call for a page.
 [[nodiscard]] NcisPoint EvaluateNcis(const ValueParameters& page, double s, NcisPoles& poles);
 
 // EvaluateNcis with only the term i = 0. Precondition: s < page.weight, or the page has one term.

@@ -63,8 +63,8 @@ struct PageState {
   //
   // `exposure`: operational seconds since the last crawl.
   //
-  // `evidence`: signalled changes of observations that PageStatistics no longer keeps. It fades
-  // with time.
+  // `evidence`: number of signalled changes in observations that PageStatistics no longer keeps. It
+  // fades with time.
   //
   // `evidence_exposure`: operational seconds since the page became known. It fades, too.
   double exposure = 0;
@@ -77,8 +77,9 @@ struct PageState {
   bool recheck = false;  // a client asked for a crawl as soon as politeness allows
   uint8_t errors = 0;    // consecutive failed crawls, saturating
   bool gone = false;     // the last crawl with an answer found the page gone or moved
-  // Consecutive counts, saturating: unanswered leases and returned leases (any result resets both),
-  // and crawls that found the page gone (a crawl that finds the page resets this).
+  // `unanswered` and `returned`: consecutive leases that ended without an answer, or that the
+  // worker returned. Any result resets both counts. `times_gone`: consecutive crawls that found the
+  // page gone. A crawl that finds the page resets it. All three counts saturate.
   uint8_t unanswered = 0;
   uint8_t returned = 0;
   uint8_t times_gone = 0;
@@ -114,8 +115,7 @@ struct PageDetail {
   std::string moved_to;
   uint8_t denials = 0;  // consecutive results saying that robots.txt forbids the page, saturating
   PageStatistics statistics;
-  // The lease and the fetch time of the last accepted result. A repeated result is recognised by
-  // them.
+  // The lease and the fetch time of the last accepted result. They identify a repeated result.
   LeaseId last_lease;
   Instant last_result;
   // `signal_ids`: ids of the latest accepted signals, the oldest first; at most

@@ -1,5 +1,5 @@
-// The durable number of a page, and its bits. The layout is frozen: every stored key of a page
-// starts with the number.
+// The durable number of a page, and its bit layout. The layout is frozen: every stored key of a
+// page starts with the number.
 #ifndef FRESHET_CORE_MODEL_PAGE_NUMBER_H_
 #define FRESHET_CORE_MODEL_PAGE_NUMBER_H_
 

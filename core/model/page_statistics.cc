@@ -10,10 +10,10 @@ namespace freshet {
 namespace {
 
 constexpr int kSpanBits = 11;
-// An interval began with the previous observation if it differs by less than this part (0.4%) from
+// An interval counts as begun at the previous observation if its length is within 2^-8 (0.4%) of
 // the time since that observation. The difference is then only rounding.
 constexpr int kContiguousShift = 8;
-// A float has 24 significant bits; these are dropped.
+// A float has 24 significant bits. The lowest 16 are dropped.
 constexpr uint32_t kDroppedExposureBits = 16;
 
 }  // namespace
@@ -47,7 +47,8 @@ CrawlObservation Coarse(CrawlObservation observation, const PageStatistics& befo
   // Rounding down keeps the order. Each step also corrects the rounding of earlier steps, so errors
   // do not add up.
   observation.fetched = last + CoarseSpan(step);
-  // Usually the interval began with the previous observation, and has the same length.
+  // Usually the interval began at the previous observation, so it is stored with the length of the
+  // step.
   const Duration gap = elapsed > step ? elapsed - step : step - elapsed;
   if (gap.micros() <= step.micros() >> kContiguousShift) observation.elapsed = CoarseSpan(step);
   return observation;

@@ -39,13 +39,13 @@ struct PageStatistics {
 // 8, both within 0.4%. The loss does not matter: a rate estimated from 24 observations is uncertain
 // by 20% and more.
 
-// Rounded down. Precondition: span >= 0.
+// `span`, rounded down. Precondition: span >= 0.
 [[nodiscard]] Duration CoarseSpan(Duration span);
-// Rounded to the nearest. Precondition: exposure >= 0.
+// `exposure`, rounded to the nearest. Precondition: exposure >= 0.
 [[nodiscard]] float CoarseExposure(double exposure);
-// The observation as it is stored after `before`. The first observation keeps its fetch time.
-// Others move back by at most 0.1% of the time since the previous one. Precondition: it was fetched
-// after the last of `before`.
+// The observation as it is stored after `before`. The first observation keeps its fetch time. The
+// fetch time of a later observation moves back by at most 0.1% of the time since the previous
+// observation. Precondition: `observation` was fetched after the last observation in `before`.
 [[nodiscard]] CrawlObservation Coarse(CrawlObservation observation, const PageStatistics& before);
 // Returns true if `observation` can be the rounded record of a fetch at `fetched`.
 [[nodiscard]] bool MayBeFetch(const CrawlObservation& observation, Instant fetched);

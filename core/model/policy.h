@@ -1,6 +1,6 @@
-// The index policies, which always choose the page of highest value
-// (docs/model.md, "Crawl values"). core/model/crawl_value.h has the formulas. This header has the
-// names, and the differences outside the formulas.
+// The index policies, which always choose the page with the highest value (docs/model.md, "Crawl
+// values"). core/model/crawl_value.h has the formulas. This header has the names of the policies,
+// and the rules for signals.
 #ifndef FRESHET_CORE_MODEL_POLICY_H_
 #define FRESHET_CORE_MODEL_POLICY_H_
 
@@ -21,7 +21,7 @@ enum class PolicyKind : uint8_t {
   kGreedyCisPlus,    // "greedy_cis_plus": greedy_cis if signals are good, else greedy
   kGreedyNcisDelay,  // "greedy_ncis_d": greedy_ncis, but signals soon after a crawl are discarded
   kHarmonic,         // "harmonic": harmonic penalty, signals ignored; starves no page
-  kHarmonicNcis,     // "harmonic_ncis": harmonic, at the effective elapsed time
+  kHarmonicNcis,     // "harmonic_ncis": harmonic, with the effective elapsed time
   kNewContent,       // "new_content": finds new content instead of staying fresh
 };
 
@@ -39,7 +39,7 @@ inline constexpr int kMaxApproximationTerms = 1000;
 // takes 1 <= J <= kMaxApproximationTerms.
 [[nodiscard]] StatusOr<Policy> ParsePolicy(std::string_view name);
 
-// The name from which ParsePolicy makes the same policy.
+// The name of a policy. ParsePolicy returns the same policy for this name.
 [[nodiscard]] std::string PolicyName(Policy policy);
 
 // Every name, with ncis_approx_J standing for all J.

@@ -50,8 +50,8 @@ inline constexpr int kSourceClasses = limits::kMaxSources * limits::kBurstClasse
 // Counts of signals by source class, in bounded space: six pairs, whose counts saturate at 255.
 // When all pairs are used, a signal counts under another pair of its source. If its source has no
 // pair, two pairs of one source are merged to make room. Up to six sources are therefore told
-// apart. In practice no page has signals of a seventh source; if one has, only the total is right.
-// Value type, thread-compatible.
+// apart. In practice no page has signals of a seventh source. If one has, only the total count is
+// right. Value type, thread-compatible.
 class SignalCounts {
  public:
   static constexpr int kCapacity = 6;
@@ -68,8 +68,8 @@ class SignalCounts {
     }
     AddToFull(source_class);
   }
-  // Takes back one signal of this source class, or else of another class of its source, if there is
-  // one.
+  // Removes one signal of this source class. If there is none, removes a signal of another class of
+  // the same source, if there is one.
   void Subtract(SourceClass source_class);
   [[nodiscard]] int Total() const {
     int total = 0;

@@ -33,7 +33,7 @@ struct SignalTerm {
 //   c < 1/5                        p sum_{j>i} q^j P(j + 1, X), all positive
 //   i < 32                         (1 - e^-v) - p (D_i - sum_{k<=i} weight_k(X) q^k D_(i-k)): each
 //                                  part is of the size of v
-//   else, v < 1/4                  Taylor series of e^-u, its moments over P(i + 1, c u)
+//   else, v < 1/4                  Taylor series of e^-u times P(i + 1, c u), term by term
 //   else                           the difference above
 // The absolute error is below 1e-14 F_0(v + i kappa) for every kappa >= 0. The relative error of
 // F_0 is below 2e-14. Takes 20 to 300 ns.

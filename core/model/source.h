@@ -7,7 +7,8 @@
 
 namespace freshet {
 
-// A named source of change signals. Metrics count its signals, and the site model stores its trust.
+// A named source of change signals. Metrics count its signals, and the site model stores how much
+// the source is trusted.
 struct SourceRecord {
   std::string name;
   uint8_t index = 0;     // below limits::kMaxSources; never changes once assigned
