@@ -9,7 +9,8 @@
 namespace freshet {
 namespace {
 
-// -d/drho mu Delta/(Delta + rho). Precondition: mu, Delta > 0.
+// The gain of one more crawl per unit of time, -d/drho mu Delta/(Delta + rho). Precondition: mu,
+// Delta > 0.
 double Gain(double mu, double delta, double rate) {
   const double share = delta / (delta + rate);
   return mu / delta * share * share;

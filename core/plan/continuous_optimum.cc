@@ -49,7 +49,7 @@ class PricedPages {
     }
     return sum;
   }
-  // Adds `share` of each page's crawl rate at that price to `rate`.
+  // Adds `share` of each page's crawl rate at `price` to `rate`.
   void AddRates(double price, double share, std::vector<double>& rate) const {
     for (const Page& page : pages_) {
       rate[page.number] += share * OutcomeOf(page, price).crawl_rate;
@@ -103,7 +103,7 @@ OptimalCrawls PlanWithSignals(const std::vector<PaperRates>& pages, double crawl
   while (many.crawl_rate < crawl_rate) {
     low /= 8;
     if (low < 1e-280) {
-      // A price of 0 pays for all useful crawls.
+      // Even at a price near 0, all useful crawls together take less than `crawl_rate`.
       priced.AddRates(low * 8, 1, plan.rate);
       plan.accuracy = many.fresh / priced.importance();
       return plan;

@@ -1,5 +1,6 @@
-// The accuracy at the continuous optimum of the papers, the baseline in their figures. Crawls come
-// whenever they are due, and keep to the crawl rate only on average.
+// The accuracy at the continuous optimum of the papers, which is the baseline in their figures. In
+// it, every page is crawled as soon as it is due, and the crawls keep to the crawl rate only on
+// average.
 #ifndef FRESHET_CORE_PLAN_CONTINUOUS_OPTIMUM_H_
 #define FRESHET_CORE_PLAN_CONTINUOUS_OPTIMUM_H_
 
@@ -16,11 +17,12 @@ struct OptimalCrawls {
   double accuracy = 0;       // share of requests that get a fresh copy
 };
 
-// The best equal intervals without signals (Azar et al.; core/plan/lds.h). `crawl_rate` must be
-// positive and finite. InvalidArgument if a rate is outside the range of plans.
+// The best plan with equal intervals that ignores signals (Azar et al.; core/plan/lds.h).
+// `crawl_rate` must be positive and finite. Not OK: InvalidArgument if a rate is outside the range
+// that core/plan/plan.h allows.
 [[nodiscard]] StatusOr<OptimalCrawls> PlanWithoutSignals(const std::vector<PaperRates>& pages,
                                                          double crawl_rate);
-// Only the accuracy of that plan.
+// Returns only the accuracy of PlanWithoutSignals.
 [[nodiscard]] StatusOr<double> PlainOptimum(const std::vector<PaperRates>& pages,
                                             double crawl_rate);
 
@@ -31,7 +33,7 @@ struct OptimalCrawls {
 // has importance. The relative error is 1e-9.
 [[nodiscard]] OptimalCrawls PlanWithSignals(const std::vector<PaperRates>& pages,
                                             double crawl_rate);
-// Only the accuracy of that plan.
+// Returns only the accuracy of PlanWithSignals.
 [[nodiscard]] double SignalOptimum(const std::vector<PaperRates>& pages, double crawl_rate);
 
 }  // namespace freshet

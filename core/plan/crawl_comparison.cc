@@ -13,7 +13,8 @@ namespace {
 
 constexpr double kLeastFactor = 1e-6;
 
-// The factor of the crawl rate at which the optimum is as fresh as the present crawls.
+// The factor by which the crawl rate can shrink until the optimum is only as fresh as the present
+// crawls.
 double FactorForSame(const std::vector<PaperRates>& rates, const CrawlComparison& comparison) {
   double low = std::log(kLeastFactor);
   double high = 0;

@@ -1,5 +1,5 @@
 // Compares the freshness of given crawls, which another program has chosen, with the freshness of
-// optimal crawls at the same rate. Operators who consider a switch need this comparison.
+// optimal crawls at the same rate. Operators who consider a switch to Freshet need this comparison.
 #ifndef FRESHET_CORE_PLAN_CRAWL_COMPARISON_H_
 #define FRESHET_CORE_PLAN_CRAWL_COMPARISON_H_
 
@@ -16,17 +16,18 @@ namespace freshet {
 // A page and its present crawls. The unit of time is arbitrary, but the same for all rates.
 // Value type, thread-compatible.
 struct ComparedPage {
-  PaperRates rates;       // the rates that the server believes
-  double crawl_rate = 0;  // the present crawls of this page
+  PaperRates rates;       // the server's estimates
+  double crawl_rate = 0;  // the page's present crawl rate
 };
 
 // Freshness is the share of requests that get a fresh copy, from 0 to 1.
 // Value type, thread-compatible.
 struct CrawlComparison {
-  double crawl_rate = 0;  // the present crawls of all pages
-  // With the present crawls, if they come at equal intervals, which is the best case.
+  double crawl_rate = 0;  // present crawl rate of all pages together
+  // Freshness with the present crawls. They are assumed to come at equal intervals, which is the
+  // best case.
   double freshness = 0;
-  // At the optimum of the same rate, with signals and without them
+  // Freshness at the optimum for the same crawl rate, with signals and without them
   // (core/plan/continuous_optimum.h).
   double best = 0;
   double best_without_signals = 0;
@@ -36,13 +37,14 @@ struct CrawlComparison {
   std::vector<double> best_rate;  // each page's rate in the optimum with signals
 };
 
-// The crawl rate of a page, per second, from the intervals between its last crawls. The `open`
-// interval, since the last crawl, counts once it is longer than their mean. 0 = no interval is
-// known.
+// The crawl rate of a page, per second, from the intervals between its last crawls. `open` is the
+// time since the last crawl. It counts as another interval once it is longer than the mean
+// interval. 0 = no interval is known.
 [[nodiscard]] double ObservedCrawlRate(const PageStatistics& statistics, Duration open);
 
-// InvalidArgument if a rate is outside the range of plans, if no page is crawled, or if no page has
-// both importance and changes. Takes some hundred microseconds a page.
+// Not OK: InvalidArgument if a rate is outside the range that core/plan/plan.h allows, if no page
+// is crawled, or if no page has both importance and changes. Takes a few hundred microseconds per
+// page.
 [[nodiscard]] StatusOr<CrawlComparison> CompareCrawls(std::span<const ComparedPage> pages);
 
 }  // namespace freshet

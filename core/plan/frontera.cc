@@ -11,7 +11,8 @@
 namespace freshet {
 namespace {
 
-// The classes of weights: equal steps of the logarithm between the smallest and the largest weight.
+// Divides the weights into classes, by equal steps of ln w between the smallest and the largest
+// weight.
 class Classes {
  public:
   Classes(const PlanPages& pages, size_t clusters) : clusters_(clusters) {

@@ -12,8 +12,8 @@
 namespace freshet {
 
 // Maximises T = sum_i f_i w_i (1 - e^(-lambda_i/f_i)) subject to sum f = R, f >= 0. w is the
-// importance (value of one page of new content), and lambda is the change rate. R is N fbar in the
-// notes.
+// importance (value of one page of new content), and lambda is the change rate. R is `crawl_rate`,
+// which is N fbar in the notes.
 //
 // Optimality: w P(2, lambda/f) = m if f > 0, and w <= m if f = 0. Hence f = lambda g(w/m) with the
 // same function g for all pages. A page with w <= m is never crawled, however often it changes. m
@@ -21,8 +21,8 @@ namespace freshet {
 // golden-section search in the notes is not needed. The notes have two misprints: in the Newton
 // form, b_i has the wrong sign on beta^2/2, and the cluster weight W[k] divides by K instead of N.
 //
-// R = 0: all rates 0, price max w. No page with w > 0 and lambda > 0: all rates 0, price 0. Errors
-// as ValidatePlanInput.
+// If R = 0, all rates are 0 and the price is max w. If no page has w > 0 and lambda > 0, all rates
+// and the price are 0. Errors: those of ValidatePlanInput.
 [[nodiscard]] StatusOr<RatePlan> PlanFrontera(const PlanPages& pages, double crawl_rate,
                                               const ParallelFor& parallel = SerialFor);
 

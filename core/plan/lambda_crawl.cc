@@ -24,14 +24,14 @@ class Roles {
  public:
   Roles(const PlanPages& pages, Scope scope) : pages_(pages), scope_(scope) {}
 
-  // Returns kNone also if crawls have no use: mu = 0 or Delta = 0.
+  // Also returns kNone for a page that crawls cannot help: mu = 0 or Delta = 0.
   [[nodiscard]] Role Of(size_t i) const {
     if (pages_.importance[i] == 0 || pages_.change_rate[i] == 0) return Role::kNone;
     if (signalled(i)) return Role::kSignalled;
     return scope_ == Scope::kSignalledOnly ? Role::kNone : Role::kPolled;
   }
 
-  // Returns true if page i is crawled on signals, even if its crawls have no use.
+  // Returns true if page i is crawled on signals, even if crawls cannot help it.
   [[nodiscard]] bool signalled(size_t i) const {
     return scope_ != Scope::kAllPolled && pages_.is_complete(i);
   }
@@ -71,7 +71,7 @@ double Residual(double mu, double delta, Role role, double crawls, double price)
   return crawls < delta ? std::abs(excess) : std::max(0.0, -excess);
 }
 
-// Sums over the roles of all pages.
+// A summary of the roles of all pages.
 struct Overview {
   bool any_polled = false;
   bool any_signalled = false;
@@ -192,9 +192,9 @@ class ApproximateSplit {
     return {sum.rate, sum.slope};
   }
 
-  // The polled group's part of `crawl_rate`. The search is over its logarithm, because the part can
-  // be many orders of magnitude smaller than the whole if its pages hardly change. It is at least
-  // sqrt(mu Delta/price).
+  // The polled group's part of `crawl_rate`. The search is over the logarithm of the part, because
+  // the part can be many orders of magnitude smaller than `crawl_rate` if the polled pages hardly
+  // change. The part is at least sqrt(mu Delta/price).
   [[nodiscard]] double Solve(double crawl_rate, int* iterations) const {
     constexpr double kSmallestPart = 1e-150;
     const auto surplus = [&](double log_rate) {
@@ -217,8 +217,8 @@ class ApproximateSplit {
   double importance_ = 0;  // of all polled pages
 };
 
-// LCA if no polled page changes, so that polling gains nothing. The polled pages share the rate
-// that the signalled pages cannot use.
+// The LCA plan if no polled page changes, so that polling gains nothing. The polled pages share the
+// rate that the signalled pages cannot use.
 StatusOr<RatePlan> PlanApproxWithoutGain(const PlanPages& pages, double crawl_rate,
                                          const ApproximateSplit& split,
                                          const ParallelFor& parallel) {
@@ -272,8 +272,8 @@ StatusOr<RatePlan> PlanLambdaCrawlApprox(const PlanPages& pages, double crawl_ra
                 Write(pages, roles, i, crawls, &plan);
                 return PlannedPage{crawls, 0};
               }).used;
-  // The price is the gain of the polled group, and the signalled pages follow it. Only the budget
-  // can therefore be violated.
+  // The price is the gain of the polled group, and the signalled pages are solved at exactly this
+  // price. Only the budget condition can therefore be violated.
   if (crawl_rate > 0) plan.kkt_residual = std::abs(plan.used / crawl_rate - 1);
   return plan;
 }

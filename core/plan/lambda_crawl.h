@@ -23,14 +23,14 @@ namespace freshet {
 // bisection at an absolute error of 0.1 in Lambda, and misses R by up to 0.4%. Here the rates add
 // up to R to within 1e-12.
 //
-// Pages with mu = 0 or Delta = 0 get no crawls. If mu > 0 and Delta = 0, p = 1, which costs
-// nothing. R = 0: all rates 0, price infinite. If only complete pages can use crawls and R exceeds
-// their total change rate, p = 1 for all of them, the rest of R is unused and the price is 0.
-// Errors as ValidatePlanInput.
+// Pages with mu = 0 or Delta = 0 get no crawls. A complete page with mu > 0 and Delta = 0 has
+// probability 1, which costs nothing. If R = 0, all rates are 0 and the price is infinite. If only
+// complete pages can use crawls and R exceeds their total change rate, p = 1 for all of them, the
+// rest of R is unused and the price is 0. Errors: those of ValidatePlanInput.
 [[nodiscard]] StatusOr<RatePlan> PlanLambdaCrawl(const PlanPages& pages, double crawl_rate,
                                                  const ParallelFor& parallel = SerialFor);
 
-// LC-IO: every page is polled, whatever its signals.
+// LC-IO: every page is polled, even a page with complete signals.
 [[nodiscard]] StatusOr<RatePlan> PlanLambdaCrawlIncomplete(const PlanPages& pages,
                                                            double crawl_rate,
                                                            const ParallelFor& parallel = SerialFor);

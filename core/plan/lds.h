@@ -21,7 +21,7 @@ namespace freshet {
 // 1e-14. Three to five passes over the pages are made.
 //
 // If R = 0, all rates are 0 and the price is max mu/Delta. If no page has mu > 0 and Delta > 0, all
-// rates and the price are 0, because no crawl has a use. Equal pages get equal rates. Errors: those
+// rates and the price are 0, because no crawl is useful. Equal pages get equal rates. Errors: those
 // of ValidatePlanInput.
 [[nodiscard]] StatusOr<RatePlan> PlanLds(const PlanPages& pages, double crawl_rate,
                                          const ParallelFor& parallel = SerialFor);

@@ -14,8 +14,8 @@ namespace freshet {
 // balance the load.
 inline constexpr size_t kPlanChunk = 1 << 14;
 
-// Pages that are summed before their sum is added to that of the chunk. This keeps the rounding
-// error of a sum over millions of similar numbers below 1e-14.
+// Number of pages whose sum is computed first and then added to the sum of the chunk. This keeps
+// the rounding error of a sum over millions of similar numbers below 1e-14.
 inline constexpr size_t kPlanBlock = 1 << 7;
 
 // A sum of rates and its derivative.
@@ -53,20 +53,21 @@ template <typename PageFunction>
   return sum;
 }
 
-// The crawls of one page per unit of time at the price found, and their distance from the optimum.
+// The planned crawls of one page per unit of time, and the page's KKT residual (RatePlan).
 struct PlannedPage {
   double crawls = 0;
   double residual = 0;
 };
 
-// The sum and the maximum over the last pass, which writes the plan.
+// The results of the last pass, which writes the plan: the sum of all crawls and the maximum
+// residual.
 struct FinishedPass {
   double used = 0;
   double kkt_residual = 0;
 };
 
-// Combines finish(i) over all pages. finish(i) writes the plan of page i, and only to memory of
-// that page.
+// Combines finish(i) over all pages. finish(i) writes the plan of page i, and writes to no memory
+// of other pages.
 template <typename FinishFunction>
 [[nodiscard]] FinishedPass FinishPages(size_t pages, const ParallelFor& parallel,
                                        const FinishFunction& finish) {

@@ -23,7 +23,7 @@ inline void SerialFor(size_t chunks, const std::function<void(size_t chunk)>& bo
 // keep_going() must keep returning false. The sums of a cancelled pass have no meaning. Plans check
 // given_up() wherever a number from a pass decides their next step, and MakePlan returns Cancelled.
 //
-// Value type. Thread-safe if the functions given are.
+// Value type. Thread-safe if its functions are.
 class ParallelFor {
  public:
   using Body = std::function<void(size_t chunk)>;

@@ -12,9 +12,9 @@
 
 namespace freshet {
 
-// An entry. The earlier key comes first, then the smaller id. The key is stored in halves, so that
-// an entry takes only twelve bytes, and the four children of a node less than a cache line.
-// Value type, thread-compatible.
+// An entry. Entries are ordered by key, the earliest first. Equal keys are ordered by id. The key
+// is stored in halves, so that an entry takes only twelve bytes, and the four children of a node
+// less than a cache line. Value type, thread-compatible.
 class HeapEntry {
  public:
   HeapEntry() = default;
@@ -37,9 +37,9 @@ class HeapEntry {
   uint32_t id_ = 0;
 };
 
-// The heap. It calls `placed(id, position)` whenever an entry moves, with kNowhere when the entry
-// leaves. The owner stores the positions and passes them back. Every function takes O(log size) and
-// returns the number of entries that it visited. Thread-compatible.
+// The heap. It calls `placed(id, position)` whenever an entry moves, and `placed(id, kNowhere)`
+// when an entry leaves. The owner stores the positions and passes them to Erase and Replace. Every
+// function takes O(log size) and returns the number of entries that it visited. Thread-compatible.
 class PlacedHeap {
  public:
   static constexpr uint32_t kNowhere = ~uint32_t{0};

@@ -51,17 +51,17 @@ struct RatePlan {
 inline constexpr double kSmallestPlanNumber = 1e-60;
 inline constexpr double kLargestPlanNumber = 1e60;
 
-// InvalidArgument that names the first bad page, unless all columns have the same size, every
-// importance, every change rate and the crawl rate are 0 or in the range above, and complete flags
-// are 0 or 1.
+// Not OK: InvalidArgument if the columns differ in size, if an importance, a change rate or the
+// crawl rate is neither 0 nor in the range above, or if a complete flag is neither 0 nor 1. The
+// message names the first bad page.
 [[nodiscard]] Status ValidatePlanInput(const PlanPages& pages, double crawl_rate,
                                        const ParallelFor& parallel = SerialFor);
 
-// When a polled page is crawled: after independent exponential times (LambdaCrawl, BLC), or at
-// equal intervals (lds, frontera; the low-discrepancy schedule).
+// When a polled page is crawled: at the times of a Poisson process (LambdaCrawl, BLC), or at equal
+// intervals (lds, frontera; the low-discrepancy schedule).
 enum class CrawlTimes : uint8_t { kPoisson, kEqualIntervals };
 
-// The costs of a plan, per page as in model.md. Value type, thread-compatible.
+// The costs of a plan, per page as in docs/model.md. Value type, thread-compatible.
 //   j_h = (-sum mu ln(rho/(Delta + rho)) - sum mu ln p) / pages: harmonic penalty. Infinite if a
 //         page with mu > 0 and Delta > 0 is never crawled.
 //   j_b = (sum mu Delta/(Delta + rho) + sum mu (1 - p)) / pages: binary penalty. Both penalties

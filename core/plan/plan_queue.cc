@@ -10,8 +10,8 @@ namespace freshet {
 namespace {
 
 constexpr int64_t kUrgencyOriginMicros = int64_t{1} << 53;
-// Subtracted from the keys of forced pages. It puts them before every due time, and keeps the order
-// of forcing.
+// Subtracted from the keys of forced pages, so that these pages come before all others and stay in
+// the order of their forced_at.
 constexpr int64_t kForcedBeforeMicros = int64_t{1} << 62;
 constexpr uint32_t kMaxTimes = (uint32_t{1} << 28) - 1;
 static_assert(limits::kMaxPagesPerShard <= kMaxTimes);
@@ -29,7 +29,7 @@ Instant Before(Instant instant, Duration span) {
 
 }  // namespace
 
-// --- What is known of a page
+// --- The data of a page
 
 bool PlanQueue::Has(PageId page) const {
   return page.value() < pages_.size() && PlaceOf(page.value()) != Place::kNone;
@@ -198,7 +198,7 @@ void PlanQueue::File(uint32_t page) {
     const int64_t key = times.forced_at.micros() - kForcedBeforeMicros;
     return Enter(page, Place::kReady, Instant::FromMicros(key));
   }
-  // A request for the future counts only from then on.
+  // A request whose time is in the future takes effect only at that time.
   const Instant asked_at = times.asked_at > now_ ? times.asked_at : Instant::Infinite();
   SetAlarm(page, std::min(times.forced_at, asked_at));
   const Instant release = ReleaseOf(filed);

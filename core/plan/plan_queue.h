@@ -1,24 +1,27 @@
-// Executes a rate plan at a constant total rate, page by page in the order of due times. It is the
-// low-discrepancy schedule for pages that come and go, whose hosts are not always free, and whose
-// crawls can fail.
+// Executes a rate plan at a constant total rate, page by page in the order of due times. The caller
+// picks one page at each tick of this rate. The queue implements the low-discrepancy schedule for
+// pages that come and go, whose hosts are not always free, and whose crawls can fail.
 //
 // Page i with rate rho_i has jobs one interval 1/rho_i apart. A job is released when the previous
-// one is due, and it is due one interval later. A tick goes to the released job that is due first.
-// If no job is released, it goes to the page that will be released next, so no tick is lost while a
-// page is eligible. If every page is eligible and the rates add up to the rate of ticks, this is
-// earliest-deadline-first scheduling, and each page stays within one crawl of its plan.
+// one is due, and it is due one interval later. Each tick serves the released job that is due
+// first. If no job is released, the tick serves the page that will be released next, so no tick is
+// lost while a page is eligible. If every page is eligible and the rates add up to the rate of
+// ticks, this is earliest-deadline-first scheduling, and each page stays within one crawl of its
+// plan.
 //
-// A page that could not be crawled for long is not crawled many times in a row afterwards, because
-// it falls at most one interval behind the jobs served now. A page that was crawled early waits at
-// most two intervals.
+// A page that could not be crawled for a long time is not crawled many times in a row afterwards,
+// because the queue lets it fall at most one interval behind the jobs that are served now. A page
+// that was crawled early waits at most two intervals.
 //
 // Every host has a heap of its released pages, and a heap of its pages that wait for their release.
-// Heaps of hosts hold the first page of each. A pick, and a host that becomes free or blocked,
-// therefore touch one path in each of a few heaps, for any number of pages.
+// Further heaps, called heaps of hosts, hold the first page of each host. A pick therefore visits
+// one path in each of a few heaps, for any number of pages. The same holds when a host becomes free
+// or blocked.
 //
 // Invariants: each page is in the heap that its times require as of the last call. A page is in no
-// heap while it is suspended, before its eligible_from, or without a job. A host is in the heaps of
-// hosts by its first pages; it is in those for picks only while it is free.
+// heap while it is suspended, before its eligible_from, or without a job. Each host is represented
+// in the heaps of hosts by its first pages. A host is in the heaps for picks (ready_ and early_)
+// only while it is free.
 #ifndef FRESHET_CORE_PLAN_PLAN_QUEUE_H_
 #define FRESHET_CORE_PLAN_PLAN_QUEUE_H_
 
@@ -39,7 +42,7 @@ struct PlanEntry {
   HostId host;
   Instant eligible_from;                    // never picked before this
   Instant forced_at = Instant::Infinite();  // from then on, the page precedes all others
-  Instant asked_at = Instant::Infinite();   // when a signal requested a crawl
+  Instant asked_at = Instant::Infinite();   // the time at which a signal requests a crawl
 };
 
 struct PlanPick {
@@ -50,18 +53,19 @@ struct PlanPick {
   double urgency = 0;
 };
 
-// At most limits::kMaxPagesPerShard pages. Memory: 36 bytes a page; 32 more for a page with an
-// instant in its entry, and 12 more while that instant is in the future; 80 bytes a host. Add,
+// At most limits::kMaxPagesPerShard pages. Memory: 36 bytes per page; 32 more for a page with an
+// instant in its entry, and 12 more while that instant is in the future; 80 bytes per host. Add,
 // Update, Crawled, Remove, Suspend, Resume and SetHostFree take a few heap operations. A pick takes
 // a few more for each page that was released, became eligible or was forced since the last pick,
-// which is about one page a tick in the long run. Owner thread only.
+// which is about one page per tick in the long run. Owner thread only.
 class PlanQueue {
  public:
-  // Makes room for these numbers of page and host ids. Otherwise Add makes all missing room in one
-  // call. To add many pages, first call this in small steps.
+  // Allocates room for `pages` page ids and `hosts` host ids. Without this call, Add allocates all
+  // missing room at once. Before you add many pages, call GrowTo in small steps to avoid a long
+  // pause.
   void GrowTo(size_t pages, size_t hosts);
   // Adds a page that was last fresh at `fresh_at`. It is due one interval later. A page that is
-  // overdue by more than one interval counts as overdue by one.
+  // overdue by more than one interval counts as overdue by one interval.
   void Add(PageId page, const PlanEntry& entry, Instant fresh_at, Instant now);
   // Replaces the entry of a page. If the rate changes, a page that is halfway to its next crawl
   // stays halfway.
@@ -77,13 +81,13 @@ class PlanQueue {
   void SetHostFree(HostId host, Instant free_at);
 
   // Returns the page to crawl at `at`, and keeps it in the queue. nullopt = no page is eligible.
-  // Among equal pages, the smallest id wins. `at` must not step back. If it is before the latest
-  // instant that the queue knows, that instant counts instead.
+  // Among equal pages, the smallest id wins. If `at` is before the latest instant that the queue
+  // has been told, the queue uses that latest instant.
   [[nodiscard]] std::optional<PlanPick> Best(Instant at);
   // When the page's job is due; infinite = never. Precondition of this and Entry: the page is in
   // the queue.
   [[nodiscard]] Instant Due(PageId page) const;
-  // The entry as given, except that an eligible_from that has passed reads as none.
+  // The page's entry, except that an eligible_from that has passed reads as none.
   [[nodiscard]] PlanEntry Entry(PageId page) const;
   [[nodiscard]] size_t size() const { return size_; }
   // The number of heap entries visited so far: a measure of the cost that does not depend on the
@@ -106,7 +110,7 @@ class PlanQueue {
     uint32_t suspended : 1 = 0;
     uint32_t times : 28 = 0;  // 1 + the index in times_; 0 = none
   };
-  // The instants of a page that has any.
+  // The instants of an entry. Stored only for pages that have one.
   struct Times {
     Instant eligible_from;
     Instant forced_at = Instant::Infinite();

@@ -43,8 +43,8 @@ struct PlanOptions {
   ParallelFor parallel = SerialFor;
 };
 
-// Makes the plan of a method; see the header of each. The result is the same for every executor.
-// Returns Cancelled if the executor has given up.
+// Makes a plan by the given method. The header of each method describes its plan. The result is the
+// same for every executor. Returns Cancelled if the executor has given up.
 [[nodiscard]] StatusOr<RatePlan> MakePlan(PlanMethod method, const PlanPages& pages,
                                           double crawl_rate, const PlanOptions& options = {});
 

@@ -1,9 +1,9 @@
 // The search for the price of a crawl: one pass over all pages per step, for any objective.
 //
-// Every optimal plan here gives each page a rate r_i(q), which is 0 at q = 0 and never falls. Here
-// q = 1/sqrt(Lambda), and Lambda is the price. (The rates of all objectives are asymptotically
-// linear in q, so Newton's steps are good.) The search finds the q at which the rates add up to the
-// crawl rate.
+// Every optimal plan gives page i a rate r_i(q), where q = 1/sqrt(Lambda) and Lambda is the price.
+// The rate is 0 at q = 0 and never falls as q grows. (The rates of all objectives are
+// asymptotically linear in q, so Newton's method converges fast.) The search finds the q at which
+// the rates add up to the crawl rate.
 #ifndef FRESHET_CORE_PLAN_PRICE_SEARCH_H_
 #define FRESHET_CORE_PLAN_PRICE_SEARCH_H_
 
@@ -20,9 +20,9 @@
 namespace freshet {
 
 // The result of the search: low <= q <= high with S(low) <= budget <= S(high), where S is the sum
-// of rates. It is either one point that meets the budget, or two neighbouring doubles between which
-// rates are mixed. The latter happens if a rate rises steeply: for lds and frontera, the rate of a
-// page starts with infinite slope.
+// of rates. The bracket is either one point that meets the budget, or two neighbouring doubles
+// between which rates are mixed. Two doubles are needed if a rate rises steeply: for lds and
+// frontera, the rate of a page starts with infinite slope.
 struct PriceBracket {
   double low = 0;
   double high = 0;
@@ -40,10 +40,11 @@ enum class StopRule : uint8_t { kExact, kTrustLastStep };
 
 // Finds q > 0 with S(q) = budget, to within 1e-13 relative or between neighbouring doubles. sum(q)
 // returns S and its derivative. S must be continuous and non-decreasing, with S(0) = 0, and must
-// exceed `budget` for large q. Uses Newton's method in q with a bracket, and the geometric mean of
-// the bracket if a step leaves it or three steps have not halved it. Preconditions: budget > 0,
-// guess > 0, both finite. `parallel` is the executor of sum; once it has given up, the search ends.
-// If S stays below the budget, or after `most_steps` steps, `high` is infinite.
+// exceed `budget` for large q. The search uses Newton's method in q. It divides the bracket instead
+// if a Newton step would leave the bracket, or if three steps have not halved the bracket.
+// Preconditions: budget > 0, guess > 0, both finite. `parallel` is the executor of sum; once it has
+// given up, the search ends. The search also ends after `most_steps` steps. If it has found no q
+// with S(q) >= budget by then, `high` is infinite.
 template <typename SumFunction>
 [[nodiscard]] PriceBracket SearchPrice(double budget, double guess, const ParallelFor& parallel,
                                        const SumFunction& sum, StopRule stop, int most_steps) {
@@ -95,7 +96,7 @@ template <typename SumFunction>
   return bracket;
 }
 
-// As SearchPrice. Precondition: S exceeds `budget` for large q.
+// Like SearchPrice, with at most 500 steps. Precondition: S exceeds `budget` for large q.
 template <typename SumFunction>
 [[nodiscard]] PriceBracket FindPrice(double budget, double guess, const ParallelFor& parallel,
                                      const SumFunction& sum, StopRule stop = StopRule::kExact) {
@@ -113,9 +114,10 @@ template <typename PageFunction>
          bracket.share_high * page(i, bracket.high).rate;
 }
 
-// A q to start from: that of a regular sample of about 65,000 pages. If there are no more pages
-// than that, or the sample has no useful page, the q at which an upper bound of the sum meets the
-// budget. `bound_of(i)` is a c with r_i(q) <= c q.
+// Returns the q at which the search starts. Usually this is the solution for a regular sample of
+// about 65,000 pages and its part of the budget. If there are too few pages for a sample, or if the
+// sample cannot use its part, it is the q at which an upper bound of the sum meets the budget.
+// `bound_of(i)` is a c with r_i(q) <= c q.
 template <typename BoundFunction, typename PageFunction>
 [[nodiscard]] double GuessPrice(size_t pages, double budget, const ParallelFor& parallel,
                                 const BoundFunction& bound_of, const PageFunction& page) {
@@ -135,7 +137,7 @@ template <typename BoundFunction, typename PageFunction>
     };
     const PriceBracket bracket = SearchPrice(sample_budget, sample_budget / sample_bound, parallel,
                                              sum, StopRule::kExact, kStepsOfSample);
-    // The rates of the sample's pages may be limited below its part of the budget.
+    // `high` is infinite if the pages of the sample cannot use the sample's part of the budget.
     if (std::isfinite(bracket.high)) return bracket.q();
   }
   const double whole_bound = stride > 1 ? bound(1) : sample_bound;
@@ -145,8 +147,8 @@ template <typename BoundFunction, typename PageFunction>
 }
 
 // Solves the whole plan: finds the q at which the sum of page(i, q) over all pages is `budget`,
-// then calls finish(i, bracket) for every page and combines the results. `fixed` is the sum of
-// crawls that finish adds beyond page(i, q). With many pages, the search starts so close that two
+// then calls finish(i, bracket) for every page and combines the results. `fixed` is the total rate
+// that `finish` adds to the rates page(i, q). With many pages, the search starts so close that two
 // or three passes suffice.
 template <typename BoundFunction, typename PageFunction, typename FinishFunction>
 [[nodiscard]] FinishedPass SolvePages(size_t pages, double budget, double fixed,
