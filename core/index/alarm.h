@@ -1,5 +1,5 @@
-// The times of pages and hosts in the index, and heaps of alarms. An alarm says when to look at a
-// page or host again.
+// The times of pages and hosts in the index, and heaps of alarms. An alarm is an instant at which
+// the index must check a page or host again.
 #ifndef FRESHET_CORE_INDEX_ALARM_H_
 #define FRESHET_CORE_INDEX_ALARM_H_
 
@@ -32,13 +32,14 @@ struct Alarm {
 // A queue of alarms, the earliest first. Owner thread only.
 //
 // Clients can replace alarms as often as they like, and each replaced alarm leaves a stale entry.
-// Each Push therefore checks a few entries of the heap, round-robin, and drops stale ones. The
-// stale entries stay fewer than the valid ones, or fewer than some thousands, and no call has to
-// scan the whole heap.
+// Each Push therefore checks a few entries of the heap, round-robin, and drops stale ones. The heap
+// keeps fewer stale entries than valid ones (or at most a few thousand), and no call has to scan
+// the whole heap.
 //
 // Alarms that come in order, such as those of hosts with equal delays, need no heap. They go to a
-// ring buffer, and the first alarm is the first of the ring or of the heap. An alarm takes 16
-// bytes. Cost: one comparison for an alarm in order, otherwise the logarithm of the heap's size.
+// ring buffer, and the first alarm of the queue is the earlier one of the ring's first and the
+// heap's first. An alarm takes 16 bytes. Cost: one comparison for an alarm in order, otherwise the
+// logarithm of the heap's size.
 template <typename When, typename Id>
 class AlarmHeap {
  public:
@@ -56,8 +57,8 @@ class AlarmHeap {
     heap_.push_back(alarm);
     std::push_heap(heap_.begin(), heap_.end());
   }
-  // Removes due alarms up to the first valid one, and returns its id. Each removed alarm takes one
-  // from `left`. nullopt = no due alarm is left, or `left` has reached 0.
+  // Removes due alarms up to the first valid one, and returns its id. Each removed alarm decrements
+  // `left`. nullopt = no due alarm is left, or `left` has reached 0.
   template <typename Counts>
   [[nodiscard]] std::optional<Id> NextDue(When now, size_t* left, Counts counts) {
     while (*left > 0 && Rings(now)) {
@@ -87,12 +88,11 @@ class AlarmHeap {
   }
 
  private:
-  // Bounds the copying when the ring grows.
+  // Max size of the ring. It bounds the copying when the ring grows.
   static constexpr size_t kLargestRing = size_t{1} << 17;
   // A heap with at most this many entries is not swept.
   static constexpr size_t kUnswept = 4096;
-  // A push adds one entry. A sweep stops after kCounting valid entries, or kLookedAt entries in
-  // total.
+  // A sweep stops after kCounting valid entries, or kLookedAt entries in total.
   static constexpr int kCounting = 2;
   static constexpr int kLookedAt = 4;
 
@@ -150,8 +150,8 @@ class AlarmHeap {
   size_t swept_ = 0;  // the position in the heap where the next sweep starts
 };
 
-// The times of a page. It is never picked before `eligible_from` (none = no limit), and precedes
-// all other pages from `forced_at` on (infinite = never). Value type, thread-compatible.
+// The times of a page. The page is never picked before `eligible_from` (none = no limit), and
+// precedes all other pages from `forced_at` on (infinite = never). Value type, thread-compatible.
 struct PageTimes {
   Instant eligible_from;
   Instant forced_at = Instant::Infinite();

@@ -17,15 +17,16 @@ namespace {
 constexpr double kSlack = 1e-11;
 constexpr double kMaxPeriods = 4096;
 constexpr double kRounding = kMaxPeriods * 0x1p-52;
-// A line lasts this many periods, so that few lines are renewed at a split. The cost is a line that
-// is too steep, by the share of these periods in a page's cycle.
+// A line lasts this many periods, so that few lines are renewed at a split. The cost: a line that
+// lasts longer must be steeper, and bounds its page less tightly.
 constexpr double kPeriodsALine = 10;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLowest = std::numeric_limits<double>::lowest();
 // A level is computed again if the number of pages above it differs from the target by more than
 // this factor.
 constexpr double kTolerance = 2;
-// The tolerance if the price is certain to be reached. Another split would then cost more.
+// The tolerance if the picks are certain to be worth at least the price (Period::known). In that
+// case another selection of lines would cost more than it saves.
 constexpr double kToleranceOnce = 8;
 // The origin of the lines moves after this many periods.
 constexpr double kPeriodsAnOrigin = 8;
@@ -36,7 +37,7 @@ constexpr size_t kListed = 128;
 
 AwakeBand::Line AwakeBand::MakeLine(uint32_t slot, const ValueJet& jet, double now) const {
   // For d <= span, slope d + curvature d^2/2 <= (slope + curvature span/2) d. A page that will not
-  // soon be warm gets a long line, at the cost of curvature span d/2.
+  // soon be warm gets a long span, although this raises its line by curvature span d/2.
   const double left = std::max(next_.end - now, 0.0);
   double span = kPeriodsALine * left;
   if (jet.value < warm_.level && jet.slope > 0) {
@@ -45,7 +46,7 @@ AwakeBand::Line AwakeBand::MakeLine(uint32_t slot, const ValueJet& jet, double n
   return Write(slot, jet.value, jet.slope + jet.curvature * span / 2, now, span);
 }
 
-// The chord of the jet over the hot period. The jet is convex, so it lies below its chord.
+// Returns the chord of the jet over the hot period. The jet is convex, so it lies below its chord.
 AwakeBand::Line AwakeBand::MakeHotLine(uint32_t slot, double now, Instant at) const {
   const AwakePage& page = pages_[slot];
   const double span = hot_.end - now;
@@ -60,7 +61,7 @@ AwakeBand::Line AwakeBand::Write(uint32_t slot, double value, double slope, doub
   slope *= 1 + kSlack;
   // The base of a line is its value at the origin.
   const double since = now - origin_;
-  // Covers the rounding error of the base, and that of the clock now and later.
+  // Covers the rounding errors of the base and of the clock, at `now` and later.
   const double rounding = slope * (kRounding * (since + span) + 0x1p-51 * (now + span));
   const Line line{value * (1 + kSlack) - slope * since + rounding, slope, now + span, slot};
   DCHECK(!std::isnan(line.base) && std::isfinite(line.slope));
@@ -115,7 +116,7 @@ void AwakeBand::MoveLine(uint32_t from, uint32_t to) {
 
 void AwakeBand::EraseLine(uint32_t place) {
   if (place < examined_) {
-    // Moves the gap to the end of the examined lines.
+    // The last examined line fills the gap, which moves the gap to the end of the examined lines.
     MoveLine(--examined_, place);
     place = examined_;
   }
@@ -156,8 +157,8 @@ void AwakeBand::Tighten(uint32_t slot, const ValueJet& jet, double now, Instant 
   const uint32_t next = PlaceIn(next_, slot);
   if (next != kNone) next_.Set(next, line);
   if (next == kNone && place < examined_ && Reaches(line, next_)) (void)Join(next_, line);
-  // A line that lasts longer can be steeper. A page that is not warm, or not hot, need not become
-  // so, because its line at the beginning of the period was low enough.
+  // The new line can be steeper, because it can last longer. A page that is not warm, or not hot,
+  // still need not join that tier: its line at the beginning of the period was low enough.
   const uint32_t warm = PlaceIn(warm_, slot);
   if (warm == kNone) return;
   warm_.Set(warm, line);
@@ -210,7 +211,7 @@ void AwakeBand::MoveOrigin(double now, double length) {
   if (passed < kPeriodsAnOrigin * length) return;
   kernels_.advance(lines_.base.data(), lines_.slope.data(), lines_.size, passed);
   kernels_.advance(warm_.base.data(), warm_.slope.data(), warm_.size, passed);
-  // Forces the hot lines to be computed again.
+  // The hot lines still refer to the old origin. The caller fills the tier again.
   hot_.Clear();
   origin_ = now;
 }
@@ -243,12 +244,13 @@ void AwakeBand::Fill(const Lines& from, const Period& period, Tier& tier) {
   if (period.target >= from.size) {
     count = select(kLowest);
   } else {
-    // A level above a value that is certain to be reached would force another split.
+    // If picks are certain to be worth at least the price, a level above the price might only force
+    // another split.
     const double gap = period.known ? std::max(tier.gap, 0.0) : tier.gap;
     count = select(period.price * (1 - gap));
     const auto ratio = static_cast<double>(period.target) / static_cast<double>(count + 1);
     if (period.known && ratio < kToleranceOnce && ratio * kToleranceOnce > 1) {
-      // Does not select again between two periods, and keeps the distance for the next one.
+      // Accepts the selection, and keeps the gap for the next regular period.
     } else if (ratio * kTolerance < 1 || ratio > kTolerance) {
       count = select(SampleRank(from, end, period.target));
       tier.gap = period.price > 0 ? 1 - tier.level / period.price : 0;
@@ -342,7 +344,7 @@ void AwakeBand::Split(double now, Instant at, const Period& warm, const Period& 
   next_.Clear();
   next_.gap = warm_.gap;
   warm_.since = at;
-  next_.since = Instant::Infinite();  // lines renewed in this period count for the next one
+  next_.since = Instant::Infinite();  // so Holds also checks lines renewed in this period
   examined_ = 0;
   SplitWarm(now, at, hot);
 }

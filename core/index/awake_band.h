@@ -1,17 +1,19 @@
 // The awake pages, which compete for picks. Each has a line: an upper bound of its value, linear in
 // time.
 //
-// V(t) <= a + s t until the line expires (ValueJet). When a page wakes, its line follows from its
-// crossing of the threshold. The page is evaluated when its line becomes the highest. The band is
-// split twice: only warm pages can come near the price within some hundred picks, and of these only
-// hot pages can within a few dozen. A pick looks only at the hot pages.
+// V(t) <= a + s t until the line expires (ValueJet). When a page wakes, its line is derived from
+// its crossing of the threshold. The page is evaluated when its line becomes the highest. The band
+// is split twice. Only the warm pages can come near the price within a few hundred picks. Among the
+// warm pages, only the hot pages can come near it within a few dozen picks. A pick visits only the
+// hot pages.
 //
-// Why two splits: all lines must be visited from time to time, and the smaller the set of hot
-// pages, the more often. With n awake pages, W picks in a period of warm pages and H picks in a
-// period of hot pages, a pick costs about n/W + 1.5 W/H + 3 H line visits. For some thousand pages,
-// this sum is nearly constant around W = 400 and H = 40.
+// Why two splits: choosing the hot pages takes a visit to all lines from which they are chosen, and
+// the smaller the set of hot pages is, the more often it must be chosen. With n awake pages, W
+// picks in a period of warm pages and H picks in a period of hot pages, a pick costs about
+// n/W + 1.5 W/H + 3 H line visits. For a few thousand pages, this sum is nearly constant around
+// W = 400 and H = 40.
 //
-// There are some thousand lines, too many to visit in one pick. The warm pages of the next period
+// There are a few thousand lines, too many to visit in one pick. The warm pages of the next period
 // are therefore gathered in the last quarter of the current period: after each split of the warm
 // pages, a few picks examine a part of the lines each.
 //
@@ -42,7 +44,7 @@
 
 namespace freshet {
 
-// Allocates nothing once the vectors have reached their size. Owner thread only.
+// Allocates nothing once the vectors have grown to their final size. Owner thread only.
 class AwakeBand {
  public:
   // `pages` must outlive the band. The band frees the slots of pages that leave it.
@@ -54,8 +56,8 @@ class AwakeBand {
   void Follow(uint32_t slot, uint32_t leader);
   [[nodiscard]] const SharedLines& shared() const { return shared_; }
   void Remove(uint32_t slot);
-  // Replaces the line by a tighter one. `jet` is the jet of the exact value at `now`, where the
-  // line touches it.
+  // Replaces the page's line with a tighter one that touches the exact value at `now`. `jet` is the
+  // jet of that value.
   void Tighten(uint32_t slot, const ValueJet& jet, double now, Instant at);
 
   // The number of lines.
@@ -64,8 +66,9 @@ class AwakeBand {
   [[nodiscard]] std::span<const uint32_t> hot() const { return {hot_.slot.data(), hot_.size}; }
   [[nodiscard]] double warm_end() const { return warm_.end; }
   [[nodiscard]] double hot_end() const { return hot_.end; }
-  // These return true if a page outside the hot or the warm ones might beat `value`. Every warm
-  // page that is not hot is below the hot level, and every other page is below the warm level.
+  // BelowHotLevel returns true if a warm page that is not hot might beat `value`: the values of
+  // these pages are only known to be below the hot level. BelowWarmLevel does the same for pages
+  // that are not warm, and the warm level.
   [[nodiscard]] bool BelowHotLevel(double value) const {
     return hot_.size < warm_.size && value < hot_.level;
   }
@@ -97,10 +100,11 @@ class AwakeBand {
     double price = 0;    // expected value of picks; decides where to split
     bool known = false;  // the picks are certain to be worth at least `price`
   };
-  // Begins a period with about `warm.target` warm pages, and within it a period with about
-  // `hot.target` hot pages. Uses the prepared pages if there are any. Lines that would expire
-  // within the longer period are renewed: `evaluate(slot)` returns the jet at `now`.
+  // Returns the jet of the page in a slot, at the `now` of the call that gets this function.
   using Evaluate = absl::FunctionRef<ValueJet(uint32_t)>;
+  // Begins a period with about `warm.target` warm pages, and within it a period with about
+  // `hot.target` hot pages. Uses the warm pages that Prepare has gathered, if there are any. Renews
+  // the lines that would expire within the period of warm pages, by calls of `evaluate`.
   void Split(double now, Instant at, const Period& warm, const Period& hot, Evaluate evaluate);
   // Returns true if this period of warm pages is near its end and the next one is not fully
   // prepared.
@@ -113,14 +117,15 @@ class AwakeBand {
   // Begins another period of hot pages. It ends at the latest with the period of warm pages.
   void SplitWarm(double now, Instant at, const Period& hot);
   // The value that about `rank` pages reach at warm_end, estimated from 256 lines. It has the error
-  // of a sample quantile, so only the cost may depend on it. Precondition: not empty.
+  // of a sample quantile, so it may affect only the cost of picks, not their results. Precondition:
+  // not empty.
   [[nodiscard]] double ValueAtRank(size_t rank);
   // The approximate number of pages that reach `level` at warm_end, estimated from a sample.
   [[nodiscard]] size_t CountAtLeast(double level) const;
   // Checks the next hundred or so lines, round-robin. Appends at most `max` slots of pages whose
   // line is below `level` at warm_end.
   void ListBelow(double level, size_t max, std::vector<uint32_t>* slots);
-  // The line of a page at t. Precondition: t is between the line's beginning and warm_end.
+  // The height of a page's line at t. Precondition: t is between the line's beginning and warm_end.
   [[nodiscard]] double BoundAt(uint32_t slot, double t) const {
     return lines_.At(places_[shared_.LeaderOf(slot)].line, t - origin_);
   }
@@ -131,8 +136,8 @@ class AwakeBand {
   using Line = BandLine;
   using Lines = BandLines;
   using Tier = BandTier;
-  // The places of the lines of a slot. A place in a tier can be stale; it is valid only if the tier
-  // has this slot there. A tier can therefore be emptied without visiting its pages, each of which
+  // The places of a slot's lines. A place in a tier can be stale: it is valid only if the tier has
+  // this slot there. A tier can therefore be emptied without visiting its pages, each of which
   // would be a cache miss.
   struct Places {
     uint32_t line = kNone;
@@ -162,15 +167,16 @@ class AwakeBand {
   void MoveLine(uint32_t from, uint32_t to);
   void EraseLine(uint32_t place);
   [[nodiscard]] Leader LeaderAt(const HighestValue& highest) const;
-  // Lists the places in [first, end) whose lines expire before `t`, counted from `first`.
+  // Writes to selected_ the places in [first, end) whose lines expire before `t`, counted from
+  // `first`. Returns their number.
   size_t ListExpiring(size_t first, size_t end, double t);
   // Fills the empty `tier` with those lines of `from` that can reach its level before its end. The
-  // level follows the price at a distance, which is adapted so that about period.target lines
-  // match.
+  // level is set below the price, and the gap between them is adapted so that about period.target
+  // lines match.
   void Fill(const Lines& from, const Period& period, Tier& tier);
   // Adds the lines that a pass over `from` has selected. Their places are counted from `first`.
   void JoinSelected(const Lines& from, size_t first, size_t count, Tier& tier);
-  // Adapts the distance of the level from the price to the number of pages in the tier.
+  // Adapts the gap between the level and the price to the number of pages in the tier.
   void Adapt(const Period& period, Tier& tier);
   // Sets the level of the next warm period.
   void Aim(const Period& period);
@@ -180,7 +186,7 @@ class AwakeBand {
   // its level.
   void Gather(size_t end);
   void Renew(size_t first, size_t end, double until, double now, Instant at, Evaluate evaluate);
-  // Moves the origin of the lines to `now` if it is more than some periods back.
+  // Moves the origin of the lines to `now` if the origin is several periods in the past.
   void MoveOrigin(double now, double length);
   [[nodiscard]] double SampleRank(const Lines& lines, double t, size_t rank);
   // A buffer for the places that a pass over `lines` selects.
@@ -196,7 +202,7 @@ class AwakeBand {
   Tier next_{1};  // the warm pages of the next period, from the lines examined so far
   Tier hot_{2};
   uint32_t examined_ = 0;
-  bool astray_ = true;              // the distance of warm levels from the price is not known
+  bool astray_ = true;              // no good gap between warm levels and the price is known
   LineColumn bounds_;               // by place in hot_, as last computed
   std::vector<uint32_t> selected_;  // places that the last pass selected
   std::vector<double> sample_;

@@ -10,7 +10,7 @@
 
 namespace freshet {
 
-// One cache line. Most pages that wake are crawled within some thousand picks. Until then their
+// One cache line. Most pages that wake are crawled within a few thousand picks. Until then their
 // values are computed from `turn`, `rate` and `importance` if the policy is plain, otherwise from
 // value parameters that AwakePages keeps. Value type, thread-compatible.
 struct AwakePage {
@@ -22,13 +22,13 @@ struct AwakePage {
   // Copied from the record, so that most values can be computed without it.
   float importance = 0;
   float rate = 0;
-  // The known crossing, kept for when the page sleeps again.
+  // The page's crossing, kept until the page sleeps again.
   uint32_t crossing = 0;  // Crossing::code
   uint16_t level = 0;
   bool exact : 1 = false;       // `jet` is the exact value at `since`
   bool running : 1 = false;     // the exponent was zero at `turn` and grows; false = it is constant
-  bool plain : 1 = false;       // the value is scale R^1(rate elapsed);
-  bool per_change : 1 = false;  // `scale` is importance/rate if set, else importance
+  bool plain : 1 = false;       // the value is scale R^1(rate elapsed)
+  bool per_change : 1 = false;  // if `plain`: scale = importance/rate; false = importance
   bool prepared : 1 = false;    // AwakePages has its value parameters
   bool level_filed : 1 = false;  // Crossing::filed
 };

@@ -11,7 +11,7 @@
 
 namespace freshet {
 
-// Allocates nothing once the vectors have reached their size. Owner thread only.
+// Allocates nothing once the vectors have grown to their final size. Owner thread only.
 class AwakePages {
  public:
   // Allocates a slot. Its old contents are not cleared; the caller fills in the page.
@@ -29,7 +29,7 @@ class AwakePages {
     if (pages_[slot].prepared) free_values_.push_back(value_of_[slot]);
     free_.push_back(slot);
   }
-  // All slots are below this.
+  // All slot numbers are below this.
   [[nodiscard]] size_t size() const { return pages_.size(); }
   [[nodiscard]] AwakePage& operator[](uint32_t slot) { return pages_[slot]; }
   [[nodiscard]] const AwakePage& operator[](uint32_t slot) const { return pages_[slot]; }

@@ -16,9 +16,9 @@ namespace freshet {
 
 // An upper bound of the value of the page in `slot`. Until the time `expires`, the value at the
 // time t is at most base + slope (t - origin). All lines of a band have the same origin. The origin
-// moves forward from time to time, because a base far from it would lose digits. Slopes are not
-// negative, because values never fall. Times are seconds on the clock of the index.
-// Value type, thread-compatible.
+// moves forward from time to time, because the base loses precision when the origin is far in the
+// past. Slopes are not negative, because values never fall. Times are seconds on the clock of the
+// index. Value type, thread-compatible.
 struct BandLine {
   double base = 0;
   double slope = 0;
@@ -27,15 +27,15 @@ struct BandLine {
 };
 
 // One number of each line. The column begins at the start of a cache line (64 bytes), so no group
-// of eight numbers crosses a cache line. An access that crosses one counts twice, and an access
-// across two memory pages is far slower.
+// of eight numbers crosses a cache line. An access that crosses a cache line costs as much as two,
+// and an access that crosses a memory page is far slower.
 using LineColumn = std::vector<double, boost::alignment::aligned_allocator<double, 64>>;
 
 // Lines stored by column, because a pass reads two numbers of each line, and eight numbers fit into
 // a register. At least kLinePadding places from `size` on have base -infinity, so that a pass needs
-// no code for the remainder. Places change: when a line is erased, the last one takes its place,
-// and the caller must update the places that it keeps. Allocates nothing once the vectors have
-// reached their size. Value type, thread-compatible.
+// no extra code for the last few lines. Places change: when a line is erased, the last line takes
+// its place, and the caller must update any place that it has stored. Allocates nothing once the
+// vectors have grown to their final size. Value type, thread-compatible.
 struct BandLines {
   LineColumn base;
   LineColumn slope;
@@ -68,10 +68,9 @@ struct BandLines {
 };
 
 // Copies of the lines that can reach the value `level` before the time `end`, stored together. A
-// pick before `end` need not look at other pages, because they are worth less than `level`. The
-// level can be any value. It is set somewhat below the price, and the distance decides how many
-// lines the tier has.
-// Value type, thread-compatible.
+// pick before `end` need not look at other pages, because they are worth less than `level`. Any
+// level is correct. It is set somewhat below the price, and the gap between them decides how many
+// lines the tier has. Value type, thread-compatible.
 struct BandTier : BandLines {
   explicit BandTier(uint32_t number) : id(number) {}
   uint32_t id;  // index of this tier in the places of a slot

@@ -34,7 +34,8 @@ void Sift(std::vector<uint32_t>& heap, size_t place, const Before& precedes,
   put(moved);
 }
 
-// Moves `number` to its current position in the heap if wanted, otherwise removes it.
+// If `wanted`, adds `number` to the heap or moves it to its correct position. Otherwise removes
+// `number` from the heap.
 template <typename Before, typename PlaceOf>
 void SettleIn(std::vector<uint32_t>& heap, uint32_t number, bool wanted, const Before& precedes,
               const PlaceOf& place_of) {

@@ -1,12 +1,12 @@
-// Pages that wait, each with an upper bound of its value. A pick looks at no waiting page while it
-// has a better page.
+// Pages that wait, each with an upper bound of its value. A pick ignores a waiting page if it has a
+// page that is worth more than the bound.
 //
-// A pool is a heap of pages by bound. Pool 0 is for pages that no threshold needs to wake
-// (docs/index.md). Every other pool belongs to one host, and has the pages that would compete if
-// the host were free. A pool is open if its pages can be picked now. The open pools are in a heap
-// by the bound of their first page, so one comparison tells if a waiting page might win. The pools
-// of hosts in a group are in a heap of that group, and the free groups are in another heap. A group
-// with any number of hosts therefore opens or closes in one step.
+// A pool is a heap of pages by bound. Pool 0 is for pages whose values are constant or grow too
+// slowly for a wheel (docs/index.md). Every other pool belongs to one host, and has the pages that
+// would compete if the host were free. A pool is open if its pages can be picked now. The open
+// pools are in a heap by the bound of their first page, so one comparison shows if a waiting page
+// might win. The pools of hosts in a group are in a heap of that group, and the free groups are in
+// another heap. A group with any number of hosts therefore opens or closes in one step.
 #ifndef FRESHET_CORE_INDEX_BOUND_POOLS_H_
 #define FRESHET_CORE_INDEX_BOUND_POOLS_H_
 
@@ -43,10 +43,11 @@ static_assert(sizeof(WaitingPage) == 12);
 using WaitingTurns = absl::FunctionRef<int64_t(PageId page, double bound)>;
 
 // The pools of an index. A pool is a heap by bound, then by longest wait. The open pools are in a
-// heap by their first pages. Opening or closing a pool, which happens all the time, therefore costs
-// a few steps for any number of pages. `placed(page, position)` is called whenever a page moves
-// inside its pool; the caller keeps the position and passes it back. All calls must use the same
-// `turns`. Allocates nothing once the vectors have reached their size. Owner thread only.
+// heap by their first pages. Pools are opened and closed very often. Each time takes a few steps,
+// for any number of pages. `placed(page, position)` is called whenever a page moves inside its
+// pool; the caller stores the position and passes it to Remove and Replace. All calls must use the
+// same `turns`. Allocates nothing once the vectors have grown to their final size. Owner thread
+// only.
 class BoundPools {
  public:
   BoundPools();
@@ -55,11 +56,11 @@ class BoundPools {
   [[nodiscard]] uint32_t Make(GroupId group = GroupId());
   // Precondition: empty.
   void Drop(uint32_t pool);
-  // Says if the pages of the pool can be picked now.
+  // Sets whether the pages of the pool can be picked now.
   void SetOpen(uint32_t pool, bool open, WaitingTurns turns);
 
-  // Says if the pages of the group's open pools can be picked now. Groups that were never named are
-  // open. Precondition: not group 0.
+  // Sets whether the pages of the group's open pools can be picked now. A group is open until the
+  // first call for it. Precondition: not group 0.
   void SetGroupOpen(GroupId group, bool open, WaitingTurns turns);
   // Moves the pool to the group.
   void Move(uint32_t pool, GroupId group, WaitingTurns turns);
@@ -71,15 +72,15 @@ class BoundPools {
     return PrecedesOfEqual(a, b, turns);
   }
 
-  // Adds a page. Takes a number of steps, and of calls of `placed`, that is logarithmic in the
-  // pool's size. Memory grows without copying the waiting pages.
+  // Adds a page. The number of steps, and of calls of `placed`, is logarithmic in the pool's size.
+  // Memory grows without copying the waiting pages.
   template <typename Placed>
   void Add(uint32_t pool, const WaitingPage& waiting, WaitingTurns turns, const Placed& placed);
   // Removes a page. Precondition: `position` is the last one passed to `placed` for the page.
   template <typename Placed>
   void Remove(uint32_t pool, uint32_t position, WaitingTurns turns, const Placed& placed);
 
-  // Replaces a page by another with the same bound. The precondition of Remove applies.
+  // Replaces a page with another page that has the same bound. The precondition of Remove applies.
   template <typename Placed>
   void Replace(uint32_t pool, uint32_t position, PageId by, WaitingTurns turns,
                const Placed& placed);
@@ -100,7 +101,8 @@ class BoundPools {
     return pools_[pool].heap[position];
   }
   [[nodiscard]] size_t size(uint32_t pool) const { return pools_[pool].heap.size(); }
-  // The value that the last page to leave the pool competed with: a hint for new bounds.
+  // The value that a page of the pool last had to beat when it was woken. It is a hint for new
+  // bounds.
   [[nodiscard]] double& price(uint32_t pool) { return pools_[pool].price; }
 
  private:

@@ -19,7 +19,7 @@ void DuePages::Add(double by, double slow_high) {
 }
 
 void DuePages::ThresholdFell(double d) {
-  // Each `by` moves like the clock of its wheel, rounded towards filing early.
+  // Each `by` moves by as much as the clock of its wheel. Rounding makes it earlier, never later.
   constexpr double kMore = 1 + 2e-9;
   constexpr double kRounding = 1e-15;
   for (size_t i = 0; i < size_; ++i) {

@@ -1,4 +1,4 @@
-// Pages that wheels have handed out early. Each pick files a few of them.
+// Pages that wheels have handed out early. Each pick refiles a few of them.
 #ifndef FRESHET_CORE_INDEX_DUE_PAGES_H_
 #define FRESHET_CORE_INDEX_DUE_PAGES_H_
 
@@ -10,23 +10,23 @@
 
 namespace freshet {
 
-// The entries of one bucket. Entries from `next` on are not filed yet. Value type,
+// The entries of one bucket. Entries from `next` on are not refiled yet. Value type,
 // thread-compatible.
 struct DueBatch {
   std::vector<WakeEntry> entries;
   size_t next = 0;
-  size_t fetched = 0;  // records before this entry are being prefetched
-  double by = std::numeric_limits<double>::infinity();  // all entries must be filed by then
-  double slow_high = 0;                                 // as in OpenedBucket
+  size_t fetched = 0;  // the records of entries before this one are prefetched
+  double by = std::numeric_limits<double>::infinity();  // all entries must be refiled by then
+  double slow_high = 0;                                 // see OpenedBucket
 };
 
-// The batches, ordered by `by`. A bucket of slowly climbing pages can have hundreds of entries, and
-// a bucket that was opened later can be due long before it. Allocates nothing once the vectors have
-// reached their size. Owner thread only.
+// The batches. The batch with the earliest `by` comes first: a bucket of slowly climbing pages can
+// have hundreds of entries, and a bucket that is opened later can be due long before them.
+// Allocates nothing once the vectors have grown to their final size. Owner thread only.
 class DuePages {
  public:
   [[nodiscard]] bool empty() const { return size_ == 0; }
-  // When the first batch must be filed; infinite = no batch.
+  // When the first batch must be refiled; infinite = no batch.
   [[nodiscard]] double by() const {
     return empty() ? std::numeric_limits<double>::infinity() : batches_[first_].by;
   }

@@ -12,8 +12,8 @@
 namespace freshet {
 
 // The rates of a page as the index stores them, per second. They are in single precision, because
-// estimates are accurate only to percents, and memory limits the number of pages. All are finite
-// and >= 0, except signal_weight, which can be infinite. Value type, thread-compatible.
+// estimates are accurate only to a few percent, and memory limits the number of pages. All are
+// finite and >= 0, except signal_weight, which can be infinite. Value type, thread-compatible.
 struct IndexRates {
   float importance = 0;        // mu
   float change_rate = 0;       // Delta
@@ -49,11 +49,12 @@ struct IndexEntry {
   return ValueOf(entry.policy, entry.rates);
 }
 
-// The form in which an index stores `entry`, and by which it decides. Canonical is idempotent.
+// Returns the form in which an index stores `entry`. The index compares pages by this form.
+// Canonical is idempotent.
 //  - Only the rates that the policy reads are kept. If change_rate is not one of them, it is
 //    computed from the others.
-//  - Usually `exponent` becomes zero, and `since` moves back by exponent/speed, to the microsecond:
-//    to the instant at which the exponent was zero.
+//  - Usually `since` moves back by exponent/speed, rounded to a microsecond, to the instant at
+//    which the exponent was zero. `exponent` becomes zero.
 //  - If the exponent is infinite or beyond saturation, it becomes infinite and `since` stays.
 //  - If `since` would move back by centuries, the page counts as standing still: the exponent is
 //    kept in single precision, and `since` becomes infinite.
@@ -69,7 +70,7 @@ struct IndexEntry {
   return ExponentAt(entry, ValueOf(entry), at);
 }
 
-// The value by which the index decides at `at`.
+// The value by which the index compares pages at `at`.
 [[nodiscard]] inline double DecidingValue(const IndexEntry& entry, const ValueParameters& value,
                                           Instant at) {
   if (at >= entry.forced_at) return std::numeric_limits<double>::infinity();

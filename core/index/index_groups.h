@@ -15,9 +15,9 @@
 
 namespace freshet {
 
-// Groups that were never named are free. Group 0, which stands for all hosts without a group, is
-// always free. Takes 16 bytes a group, and 4 bytes a host once any host is in a group.
-// Owner thread only.
+// Groups that were never passed to SetFree are free. Group 0, which stands for all hosts without a
+// group, is always free. Takes 16 bytes per group, and 4 bytes per host once any host is in a
+// group. Owner thread only.
 class IndexGroups {
  public:
   [[nodiscard]] GroupId Of(HostId host) const {
@@ -31,13 +31,14 @@ class IndexGroups {
   [[nodiscard]] bool Blocked(HostId host) const { return blocked_ > 0 && IsBlocked(Of(host)); }
   [[nodiscard]] bool any_blocked() const { return blocked_ > 0; }
 
-  // Sets the group free from `free_at` on (infinite = until told otherwise). Returns true if the
-  // group has become blocked or free by this call. Precondition: `group` is not 0.
+  // Blocks the group until `free_at` (infinite = until the next call), or frees it if `free_at` is
+  // not after `now`. Returns true if this call has made a free group blocked or a blocked group
+  // free. Precondition: `group` is not 0.
   [[nodiscard]] bool SetFree(GroupId group, Instant free_at, Instant now) {
     if (group.value() >= groups_.size()) groups_.resize(group.value() + size_t{1});
     Group& its = groups_[group.value()];
     const bool blocked = free_at > now;
-    // With the same instant, the group already has a valid alarm.
+    // If `free_at` has not changed, the group already has a valid alarm.
     const bool same = its.blocked && its.free_at == free_at;
     its.free_at = free_at;
     if (blocked && !free_at.infinite() && !same) {
@@ -52,9 +53,9 @@ class IndexGroups {
     return group.value() < groups_.size() && groups_[group.value()].blocked;
   }
   [[nodiscard]] bool Rings(Instant now) const { return alarms_.Rings(now); }
-  // Returns a group that has become free by `now`. Each alarm looked at takes one from `left`.
-  // nullopt = no group is left, or `left` has reached 0. Groups whose alarms were not looked at
-  // stay blocked until a later call, so their pages can be some picks late.
+  // Returns a group that has become free by `now`. Each alarm that is checked decrements `left`.
+  // nullopt = no group is left, or `left` has reached 0. Groups whose alarms were not checked stay
+  // blocked until a later call, so their pages can be picked a few picks late.
   [[nodiscard]] std::optional<GroupId> NextFree(Instant now, size_t* left) {
     const std::optional<GroupId> group =
         alarms_.NextDue(now, left, [this](const auto& alarm) { return Counts(alarm); });

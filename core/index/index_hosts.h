@@ -23,7 +23,7 @@ struct IndexHost {
   uint32_t blocked : 1 = 0;  // `free_at` was in the future when last checked
 };
 
-// Takes 16 bytes a host. Hosts that were never named are free. Owner thread only.
+// Takes 16 bytes per host. Hosts that were never passed to SetFree are free. Owner thread only.
 class IndexHosts {
  public:
   void GrowTo(size_t hosts) { hosts_.GrowTo(hosts); }
@@ -48,13 +48,13 @@ class IndexHosts {
     if (its.blocked) --blocked_pages_;
   }
 
-  // Sets the host free from `free_at` on (infinite = until told otherwise). Returns true if the
-  // host has become blocked or free by this call.
+  // Blocks the host until `free_at` (infinite = until the next call), or frees it if `free_at` is
+  // not after `now`. Returns true if this call has made a free host blocked or a blocked host free.
   [[nodiscard]] bool SetFree(HostId host, Instant free_at, Instant now) {
     GrowTo(size_t{host.value()} + 1);
     IndexHost& its = hosts_[host.value()];
     const bool blocked = free_at > now;
-    // With the same instant, the host already has a valid alarm.
+    // If `free_at` has not changed, the host already has a valid alarm.
     const bool same = its.blocked == 1 && its.free_at == free_at;
     its.free_at = free_at;
     if (blocked && !free_at.infinite() && !same) {
@@ -65,9 +65,9 @@ class IndexHosts {
     return true;
   }
   [[nodiscard]] bool Rings(Instant now) const { return alarms_.Rings(now); }
-  // Returns a host that has become free by `now`. Each alarm looked at takes one from `left`.
-  // nullopt = no host is left, or `left` has reached 0. Hosts whose alarms were not looked at stay
-  // blocked until a later call, so their pages can be some picks late.
+  // Returns a host that has become free by `now`. Each alarm that is checked decrements `left`.
+  // nullopt = no host is left, or `left` has reached 0. Hosts whose alarms were not checked stay
+  // blocked until a later call, so their pages can be picked a few picks late.
   [[nodiscard]] std::optional<HostId> NextFree(Instant now, size_t* left) {
     const std::optional<HostId> host =
         alarms_.NextDue(now, left, [this](const auto& alarm) { return Counts(alarm); });

@@ -1,4 +1,5 @@
-// The pages of an index: the entry of each page. Where pages are filed is not stored here.
+// The pages of an index: the entry of each page. The wheels, pools and the band, in which pages are
+// filed, are stored elsewhere.
 #ifndef FRESHET_CORE_INDEX_INDEX_PAGES_H_
 #define FRESHET_CORE_INDEX_INDEX_PAGES_H_
 
@@ -36,7 +37,7 @@ class IndexPages {
   [[gnu::always_inline]] void PrefetchHost(PageId page) const { rows_.PrefetchHost(page); }
 
   // Returns true if the page is in this place and was filed there with this tag. A tag repeats
-  // after eight filings of a page, so an older filing can pass for the current one.
+  // after eight filings of a page, so an older filing can be mistaken for the current one.
   [[nodiscard]] bool IsIn(PageId page, PagePlace place, uint32_t tag) const {
     return PlaceOf(page) == place && record(page).tag() == tag;
   }

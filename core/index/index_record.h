@@ -37,10 +37,10 @@ struct alignas(32) IndexRecord {
   float signal_weight = 0;
   float staleness_rate = 0;
   // For a sleeping page: the exponent at which the page reaches the level of its crossing, as
-  // Crossing::code. Otherwise the position in its place.
+  // Crossing::code. For any other page: its position in the structure where it is filed.
   uint32_t position = 0;
 
-  // The range is 285 years before and after the epoch.
+  // See ClockKind. Instants can be up to 285 years before or after the Unix epoch.
   [[nodiscard]] int64_t clock() const { return static_cast<int64_t>(word_ << 10) >> 10; }
   [[nodiscard]] ClockKind clock_kind() const { return static_cast<ClockKind>(Part(kKind, 3)); }
   [[nodiscard]] bool running() const { return clock_kind() == ClockKind::kRunning; }
@@ -86,11 +86,12 @@ struct alignas(32) IndexRecord {
 };
 static_assert(sizeof(IndexRecord) == 32);
 
-// Sets rates and clock. The other fields are zero.
+// Encodes the rates and the clock. The other fields are zero.
 [[nodiscard]] IndexRecord EncodeRecord(const IndexEntry& entry);
 // Sets only the clock. `speed` is the speed of the page's value function.
 void EncodeClock(double exponent, Instant since, double speed, bool saturates, IndexRecord* record);
-// Returns rates and clock. `host`, `eligible_from` and `forced_at` are not part of the record.
+// Decodes the rates and the clock. `host`, `eligible_from` and `forced_at` are not part of the
+// record.
 [[nodiscard]] IndexEntry DecodeRecord(const Policy& policy, const IndexRecord& record);
 [[nodiscard]] IndexRates DecodeRates(const Policy& policy, const IndexRecord& record);
 
@@ -108,14 +109,16 @@ void EncodeClock(double exponent, Instant since, double speed, bool saturates, I
   return policy.kind != PolicyKind::kHarmonic && policy.kind != PolicyKind::kHarmonicNcis;
 }
 
-// ds/dt of the page. Equal to the speed in ValueOf, but usually cheaper to compute.
+// SpeedOf returns ds/dt of the page. It equals the speed in ValueOf, but is usually cheaper to
+// compute. NoisySpeed is its general case, which is not inlined.
 [[nodiscard]] double NoisySpeed(const Policy& policy, const IndexRecord& record);
 [[nodiscard]] inline double SpeedOf(const Policy& policy, const IndexRecord& record) {
   if (IsPlain(policy) && record.importance > 0) return static_cast<double>(record.rate);
   return NoisySpeed(policy, record);
 }
 
-// The exponent of the page at `at`.
+// ExponentOf returns the exponent of the page at `at`. StandingExponent returns the constant
+// exponent of a page whose clock is not running.
 [[nodiscard]] double StandingExponent(const IndexRecord& record);
 [[nodiscard]] inline double ExponentOf(const IndexRecord& record, double speed, Instant at) {
   if (!record.running()) {

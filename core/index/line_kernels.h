@@ -26,9 +26,9 @@ inline constexpr size_t kLinePadding = 8;
 // No number is NaN or -infinity, and slopes and times are finite. Arrays need no alignment.
 // Immutable, and therefore thread-safe.
 struct LineKernels {
-  // Sets values[i] = base[i] + slope[i] t and returns the highest. All three arrays are padded,
-  // `base` with -infinity and `slope` with any finite numbers. The padding of `values` becomes
-  // -infinity. Precondition: n > 0.
+  // Sets values[i] = base[i] + slope[i] t and returns the highest value. All three arrays are
+  // padded, `base` with -infinity and `slope` with any finite numbers. The padding of `values`
+  // becomes -infinity. Precondition: n > 0.
   HighestValue (*evaluate)(const double* base, const double* slope, size_t n, double t,
                            double* values);
   // The highest number of an array that is padded with -infinity. Precondition: n > 0.

@@ -1,5 +1,5 @@
-// Alarms for the times of pages (PageTimes). At an alarm the index looks at the page again. When a
-// page gets new times, it gets new alarms, and its old ones become stale.
+// Alarms for the times of pages (PageTimes). When an alarm is due, the index files the page again.
+// When a page gets new times, it gets new alarms, and its old ones become stale.
 #ifndef FRESHET_CORE_INDEX_PAGE_ALARMS_H_
 #define FRESHET_CORE_INDEX_PAGE_ALARMS_H_
 
@@ -26,8 +26,8 @@ class PageAlarms {
     }
   }
   [[nodiscard]] bool Rings(Instant now) const { return alarms_.Rings(now); }
-  // Returns a page with a due alarm. Each alarm looked at takes one from `left`. nullopt = no page
-  // is left, or `left` has reached 0.
+  // Returns a page with a due alarm. Each alarm that is checked decrements `left`. nullopt = no
+  // page is left, or `left` has reached 0.
   [[nodiscard]] std::optional<PageId> NextDue(Instant now, size_t* left) {
     return alarms_.NextDue(now, left, [this](const auto& alarm) { return Counts(alarm); });
   }

@@ -13,7 +13,8 @@ namespace freshet {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Crossings are computed to 1e-10. A time shortened by this factor is never too late.
+// Crossings have relative errors of up to 1e-10. These constants make crossings and times a little
+// smaller, so that no page wakes too late.
 constexpr double kLess = 1 - 1e-9;
 constexpr double kEarlier = 1 - 1e-8;
 constexpr double kEarlierSeconds = 2e-6;
@@ -23,20 +24,22 @@ constexpr double kSlack = 1 + 1e-11;
 // instants are whole microseconds.
 constexpr double kShortest = 1e-5;
 // Bounds of pages that wait for their host last at least kParkedFor seconds. They last longer in a
-// large pool, so that only about kRenewed of them are renewed a second.
+// large pool, so that only about kRenewed of them are renewed per second.
 constexpr double kParkedFor = 30;
 constexpr double kRenewed = 2000;
-// A known crossing is used for this many levels on either side.
+// A known crossing is used only if its level is within this many levels of the threshold.
 constexpr int kMaxDrift = 2048;
-// If a crossing is farther from the threshold than kFresh, in ln V, its bounds are wide. For a page
-// with less than kStaleMargin of its way left, computing a new crossing is then cheaper than waking
-// it early.
+// If the level of a crossing is farther from the threshold than kFresh, in ln V, the bounds that
+// follow from the crossing are wide. If a page with wide bounds has less than the share
+// kStaleMargin of the way to its crossing left, computing a new crossing is cheaper than waking the
+// page early.
 constexpr double kFresh = 1.0 / 128;
 constexpr double kStaleMargin = 1.0 / 16;
-// A page with more than this share of its way left waits in a pool if the buckets of its wheel are
-// wider than the rest of the way.
+// A page with more than this share of the way to its crossing left waits in a pool if the buckets
+// of its wheel are wider than the rest of the way.
 constexpr double kFarOff = 1.0 / 4;
-// A page this close below the threshold is awake rather than waiting.
+// A page whose value is within this relative distance below the threshold is awake instead of
+// waiting.
 constexpr double kNear = 1.0 / 512;
 
 // S(x) = V/(dV/ds) of `greedy`, (e^x - 1 - x)/x, to within 3e-6.
@@ -72,13 +75,14 @@ Slowness SlownessAt(ValueShape shape, double x) {
   }
 }
 
-// An upper bound of how far the crossing moves if the threshold is higher, by `above` in ln V, than
-// the level of the crossing. `above` can be negative.
+// An upper bound of the distance that the crossing moves if the threshold is `above` higher, in ln
+// V, than the level of the crossing. `above` can be negative.
 double ShiftOf(double above, const Slowness& slow) {
   return above * (above > 0 ? slow.low * (1 - 1e-6) : slow.high * (1 + 1e-6));
 }
 
-// The shape whose bounds apply, by the policy alone. The bounds of V_ncis hold for every shape.
+// Returns a shape whose bounds hold for all pages of the policy. The bounds of V_ncis hold for
+// every shape.
 ValueShape ShapeOf(const Policy& policy) {
   return IsPlain(policy) ? ValueShape::kGreedy : ValueShape::kNcis;
 }
@@ -96,14 +100,15 @@ ValueJet JetFromCrossing(ValueShape shape, double x, double price, const Slownes
   }
   const double bend = price / (x * slow.low);
   const double slope = bend * x;
-  // V'' = V'(x) e^-(s - x) (1 - s)/x. For s >= x - before, it is at most this.
+  // V'' = V'(x) e^-(s - x) (1 - s)/x. V'' is at most `curvature` for s >= x - before if `close` is
+  // true, otherwise for s >= x.
   const double before = std::max(-u, 0.0);
   const bool close = before <= std::min(x / 2, 1.0);
   const double rise = close ? before : 0;
   const double curvature = bend * (1 + rise + rise * rise) * std::max(1 - x + rise, 0.0);
   if (!close) return {price, slope * speed, curvature * speed * speed};
-  // Taylor's theorem at x. Below x the true slope matters. It can be smaller than the one used, by
-  // the difference between `low` and `high`.
+  // Taylor's theorem at x. Below x, the bound needs the true slope, which can be smaller than
+  // `slope`. `apart` covers this error, which follows from the difference between `low` and `high`.
   const double apart = slope * 4e-6 * before;
   return {price + u * (slope + curvature * u / 2) + apart, (slope + curvature * u) * speed,
           curvature * speed * speed};
@@ -115,7 +120,8 @@ double TimeToGrow(const ValueJet& jet, double gap) {
   return 2 * gap / (jet.slope + root) * kEarlier;
 }
 
-// A bound of the value for the next `seconds`, or a bound a little above the value if that is less.
+// Returns the smaller of two bounds: one that holds for the next `seconds`, and one that is a
+// little above the current value.
 double BoundFor(const ValueJet& jet, double seconds) {
   const double grown = jet.value + seconds * (jet.slope + seconds * jet.curvature / 2);
   return std::min(grown, jet.value * (1 + 0x1p-7));
@@ -234,7 +240,7 @@ Sleeping PageFiling::FileByCrossing(PageRow row, Crossing crossing, bool has_riv
     if (sleeping != Sleeping::kDue) return sleeping;
   }
   if (!fresh || due - s > kFarOff * x) return Sleeping::kUnfit;
-  // A page far beyond its crossing is better evaluated.
+  // It is better to evaluate a page that is far beyond its crossing.
   const double beyond = s - x;
   if (has_rival || !(beyond < x / 2) || speed == 0) return Sleeping::kDue;
   const double price = threshold_.PriceOf(crossing.level());
@@ -274,7 +280,7 @@ void PageFiling::FileByValue(PageRow row, Crossing crossing, Sleeping sleeping,
   } else if (sleeping != Sleeping::kDue && (jet.value < threshold_.value() || rival)) {
     const double above = rival ? std::min(*rival, threshold_.value()) : threshold_.value();
     if (jet.value < above * (1 - kNear)) {
-      // A page that can never come near the threshold need not be looked at before the price has
+      // A page that can never come near the threshold need not be checked before the price has
       // fallen.
       const double ceiling = value.ceiling * kSlack;
       const bool never = placed_ && ceiling < above * (1 - kNear / 2);
@@ -351,10 +357,10 @@ void PageFiling::Park(PageRow row, const ValueParameters& value, const ValueJet&
   // A new pool does not know its price yet.
   const double worth = waiting_.pools().price(pool);
   const double price = worth > 0 ? worth : pace_.price();
-  // The bound is loose while the value is far below the host's last price, and tight near it.
-  // Bounds that cannot matter are then rarely renewed. When the host is free, a pick looks at each
-  // page whose bound is above the best value, and a host can have any number of pages of nearly
-  // equal value.
+  // While the value is far below the pool's last price, the bound is loose, so bounds that cannot
+  // matter are rarely renewed. Near that price, the bound is tight: when the host becomes free, a
+  // pick checks each page whose bound is above the best value, and a host can have any number of
+  // pages of nearly equal value.
   const double lasts = kParkedFor + static_cast<double>(waiting_.pools().size(pool)) / kRenewed;
   double bound = jet.value < price ? jet.value + (price - jet.value) / 2 : BoundFor(jet, lasts);
   bound = std::max(bound, threshold_.value());

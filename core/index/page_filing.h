@@ -46,8 +46,8 @@ class PageFiling {
   // Unfiles a page that has not been handed out. A sleeping page leaves a stale entry in its wheel.
   Crossing TakeOut(PageRow row);
   // Puts the page where it belongs now. `rival` is set for a page that comes from a pool: it is the
-  // value that the page competes with. A page with a rival becomes awake, or waits under a new
-  // bound below `rival`.
+  // value that the page must beat. A page with a rival becomes awake, or waits under a new bound
+  // below `rival`.
   void File(PageRow row, Crossing crossing, std::optional<double> rival = {});
   void Park(PageRow row, const ValueParameters& value, const ValueJet& jet);
   // Makes the page wait in the pool for at most `seconds`.
@@ -68,8 +68,8 @@ class PageFiling {
   void RenewWheels();
   void MoveThreshold(double log_threshold);
   void RaiseThreshold();
-  // Lowers the logarithm of the threshold by `step`, but not below `enough`, the value to beat;
-  // 0 = no such limit. False = no page sleeps, or the threshold is at its minimum.
+  // Lowers ln(threshold) by `step`, but keeps the threshold at `enough`, the value to beat, or
+  // above; 0 = no such limit. False = no page sleeps, or the threshold is at its minimum.
   [[nodiscard]] bool LowerThreshold(double step, double enough);
   [[nodiscard]] size_t TargetAwake() const;
 
@@ -91,7 +91,7 @@ class PageFiling {
   Instant now_;
   double t_ = 0;  // now_ on the clock of the index
   bool filed_ = false;
-  bool placed_ = false;  // the threshold is among values that grow; until then no page sleeps
+  bool placed_ = false;  // the threshold was derived from growing values; until then no page sleeps
   uint64_t evaluations_ = 0;
 
  private:
@@ -113,8 +113,8 @@ class PageFiling {
   void Awaken(PageRow row, Crossing crossing, const ValueJet& jet, const ValueParameters* value);
 
   size_t unfiled_ = 0;
-  // The first unfiled pages. If they are all there are, FileAll need not scan the whole range of
-  // page ids, which can be far larger.
+  // The first unfiled pages. If this list has all unfiled pages, FileAll need not scan the whole
+  // range of page ids, which can be far larger.
   std::vector<PageId> unfiled_pages_;
   // A page does not sleep if less than this share of the way to its crossing is left.
   double near_ = 0;

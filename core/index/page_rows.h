@@ -21,7 +21,7 @@ struct PageGroup {
 static_assert(sizeof(PageGroup) == 38 * PageGroup::kPages);
 
 // A reference to the row of one page. Copies refer to the same row. Valid as long as the PageRows
-// exist. Owner thread only.
+// object exists. Owner thread only.
 class PageRow {
  public:
   PageRow(PageGroup& group, PageId page) : group_(&group), page_(page) {}
@@ -39,16 +39,16 @@ class PageRow {
   PageId page_;
 };
 
-// Takes 38 bytes a page. Rows and references stay valid. Owner thread only.
+// Takes 38 bytes per page. Rows and references stay valid. Owner thread only.
 //
-// The three columns are stored together in groups of pages, not in one array each. If the page
-// table is not in the cache, an address translation takes as long as a memory access, and
-// neighbouring data need only one translation.
+// The three columns are stored together in groups of pages, not in one array each. If the
+// processor's page table is not in the cache, an address translation takes as long as a memory
+// access. Neighbouring data need only one translation.
 class PageRows {
  public:
   [[nodiscard]] size_t size() const { return size_; }
   // Adds zeroed rows, with place kNone, until there are at least `pages`. Growing touches 38 bytes
-  // of memory a page, so a large index should grow in slices.
+  // of memory per page, so a large index should grow in slices.
   void GrowTo(size_t pages) {
     if (pages <= size_) return;
     groups_.GrowTo((pages + kGroup - 1) / kGroup);

@@ -10,7 +10,8 @@ namespace {
 
 constexpr size_t kPrefetched = 8;
 
-// The value that this share of the sample reaches. Reorders the sample, which must not be empty.
+// The value that the share `share` of the sample reaches or exceeds. Reorders the sample, which
+// must not be empty.
 double HighestOf(std::vector<double>& sample, double share) {
   const auto rank =
       std::min(static_cast<size_t>(share * static_cast<double>(sample.size())), sample.size() - 1);
@@ -24,7 +25,8 @@ double HighestOf(std::vector<double>& sample, double share) {
 void PageFiling::FileAll() {
   filed_ = true;
   RenewWheels();
-  // Any first threshold is correct, but one from a sample of moving values costs less.
+  // Any first threshold is correct, but picks cost less if it is derived from a sample of growing
+  // values.
   std::vector<double> sample;
   std::vector<double> still;
   const bool few = unfiled_pages_.size() < kFewUnfiled;
@@ -126,7 +128,7 @@ bool PageFiling::LowerThreshold(double step, double enough) {
     return false;
   }
   double log_threshold = threshold_.log() - step;
-  // There is no need to go below the value to beat.
+  // The threshold need not fall below the value to beat.
   if (enough > 0)
     log_threshold = std::max(log_threshold, std::min(std::log(enough), threshold_.log()) - 1e-6);
   MoveThreshold(log_threshold);

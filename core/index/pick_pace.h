@@ -48,24 +48,25 @@ class PickPace {
     BeginHot();
   }
   void BeginHot() {
-    // The minimum of the last picks, because signals can lift some picks far above the others.
+    // Uses the minimum value of the last picks, because signals can lift some picks far above the
+    // others.
     if (std::isfinite(least_)) price_ = least_;
     least_ = std::numeric_limits<double>::infinity();
     hot_picks_ = 0;
   }
 
-  // `interval`: mean time between picks. `known`: the last period confirmed it. `total`: the number
-  // of picks.
+  // `interval`: mean time between picks. `known`: the last period confirmed `interval`. `total`:
+  // the number of picks.
   [[nodiscard]] double interval() const { return interval_; }
   [[nodiscard]] bool known() const { return known_; }
   [[nodiscard]] double total() const { return static_cast<double>(total_); }
   // Approximately the lowest value that is picked; 0 = not known.
   [[nodiscard]] double price() const { return price_; }
 
-  // The period to begin. `shorter` divides its length; a shorter period includes more pages.
-  // `reach`: the next picks are worth at least this; 0 = not known. Without `reach`, the price is
-  // the lowest value of the last picks. The next pick can be worth less, and the split can then
-  // prove too high.
+  // Returns the period to begin. `shorter` divides its length; a shorter period includes more
+  // pages. `reach`: the next picks are worth at least this; 0 = not known. Without `reach`, the
+  // price is the lowest value of the last picks. The next pick can be worth less, and then the
+  // level of the split is too high.
   [[nodiscard]] AwakeBand::Period Warm(double shorter, double reach) const {
     return Of(warm_picks_, shorter, reach);
   }

@@ -10,10 +10,11 @@ namespace freshet {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Each pick files this many of the pages that a wheel has handed out early.
+// Each pick refiles this many of the pages that wheels have handed out early.
 constexpr size_t kWakeAPick = 4;
-// kTidyCalls picks follow each split: one steers the threshold and the others tidy the band.
-// A tidying pick files kTidiedACall pages, or kTidiedOfACrowd while far too many are awake.
+// The first kTidyCalls picks after each split do maintenance: the first one steers the threshold,
+// and the others tidy the band. A tidying pick refiles kTidiedACall pages, or kTidiedOfACrowd while
+// far too many pages are awake.
 constexpr int kTidyCalls = 5;
 constexpr size_t kTidiedACall = 2;
 constexpr size_t kTidiedOfACrowd = 8;
@@ -21,19 +22,21 @@ constexpr size_t kTidiedOfACrowd = 8;
 constexpr int kExamineCalls = 2;
 // If a pick has more contenders than this, it evaluates all of them in one pass. Thousands of pages
 // can have the same value, for example if their imported crawls are all of one day. Evaluating them
-// one by one would take a search among all of them for each.
+// one by one would take a search among all contenders for each page.
 constexpr size_t kOneByOne = 64;
 // One host can have any number of pages of nearly equal value. A pick wakes at most this many pages
 // that wait for their host, and parks at most this many awake ones. After that, the pick takes the
-// best page that it has looked at.
+// best page that it has found.
 constexpr size_t kMostRivals = 256;
-// A pass over the hot pages parks one in this many, which costs about as much as the pass.
+// A pass over the hot pages parks one page in this many. This costs about as much as the rest of
+// the pass.
 constexpr size_t kParkedAPass = 64;
 // A pass parks at most this many further pages of each shared line.
 constexpr size_t kMostOfALine = 1024;
-// A bound below all values. A page with this bound is not looked at again in this pick.
+// A bound below all values. A page with this bound is not considered again in this pick.
 constexpr double kPassedOver = -1;
-// Picks worth more than this many times the threshold are worth far more than moving pages.
+// Picks that are worth more than this many times the threshold are worth far more than pages whose
+// values still grow.
 constexpr double kFarAbove = 8;
 // The threshold is placed once the share kPlacedAfter of all pages has been picked, because the
 // pace is then known well enough. While less than the share kFewAsleep of all pages sleep, the
@@ -199,8 +202,9 @@ void PriceIndex::Impl::SteerThreshold() {
   if (descending_) (void)LowerThreshold(kWakeBatch / static_cast<double>(pages_.size()), 0);
 }
 
-// Steers the threshold while picked pages stand still, such as pages before their first crawl.
-// Moving pages are filed for the time after these picks, and need not wake before.
+// Steers the threshold while the picked pages have constant values, as pages have before their
+// first crawl. Pages whose values grow are filed for the time after these picks, and need not wake
+// before then.
 void PriceIndex::Impl::SteerFarBelow(size_t awake) {
   const auto pages = static_cast<double>(pages_.size());
   if (!placed_ && pace_.total() < kPlacedAfter * pages) return;
@@ -262,8 +266,9 @@ void PriceIndex::Impl::Tidy() {
     SteerThreshold();
     return;
   }
-  // Pages that the threshold has left behind go back to sleep, a few at a time. Pages that woke one
-  // bucket early stay awake, because they would wake again at once.
+  // Each tidying pick puts a few pages back to sleep, because the threshold has risen well above
+  // their values. Pages that woke one bucket early stay awake, because they would wake again at
+  // once.
   slots_.clear();
   const double early = 6 / static_cast<double>(wheels_.buckets());
   const bool crowded = band_.size() > 8 * TargetAwake();
@@ -342,10 +347,10 @@ void PriceIndex::Impl::ParkAwake(uint32_t slot) {
 }
 
 // Excludes all blocked hot pages from this pick at once, because each search for the highest bound
-// visits all hot pages. Parks as many of them as `parks` says, or a share of them, so that later
-// picks have fewer to exclude. Pages that share a line can be on different hosts. A line is
-// therefore excluded only if none of its pages can be picked, or if too many of them would have to
-// be parked.
+// visits all hot pages. Parks as many of these pages as `parks` allows, or a fixed share of them if
+// that is more, so that later picks have fewer pages to exclude. Pages that share a line can be on
+// different hosts. A line is therefore excluded only if none of its pages can be picked, or if too
+// many of them would have to be parked.
 void PriceIndex::Impl::LeaveBlocked(size_t* parks) {
   size_t left = std::max(*parks, band_.hot().size() / kParkedAPass);
   *parks = 0;
@@ -381,7 +386,8 @@ bool PriceIndex::Impl::WakeRival(const std::optional<IndexPick>& best) {
   const double bound = waiting_.pools().First(pool).bound();
   const bool may_win = best ? waiting_.FirstPrecedes(pool, reach, best->page) : bound > reach;
   const bool lowest = asleep_ == 0 || threshold_.lowest();
-  // If the bound is below the threshold, sleeping pages come first.
+  // If the bound is below the threshold, a sleeping page might be worth more. The threshold must
+  // fall first.
   if (!may_win || !(bound >= threshold_.value() || lowest || reach >= threshold_.value())) {
     return false;
   }
@@ -407,7 +413,7 @@ bool PriceIndex::Impl::Advance() {
   } else {
     busy = false;
   }
-  // Entries that are opened now are filed from the next pick on. Their records are prefetched
+  // Entries that are handed out now are refiled from the next pick on. Their records are prefetched
   // meanwhile.
   if (t_ >= wheels_.next_open()) {
     busy = true;
@@ -434,7 +440,7 @@ std::optional<IndexPick> PriceIndex::Impl::Best(Instant at) {
   left_out_ = false;
   for (;;) {
     if (const auto forced = forced_.empty() ? std::nullopt : BestForced()) {
-      // A page that waited for its host may have been forced earlier.
+      // A page that waits for its host might have been forced earlier.
       const uint32_t first = waiting_.Top();
       if (first == WaitingPages::kNone || !waiting_.FirstPrecedes(first, kInfinity, forced->page)) {
         return forced;
@@ -463,8 +469,8 @@ std::optional<IndexPick> PriceIndex::Impl::Best(Instant at) {
     if (reach < threshold_.value()) {
       step = step > 0 ? 2 * step : 0.25 / static_cast<double>(TargetAwake());
       const double next = wheels_.FallToNext(t_);
-      // If no page wakes within `step`, the threshold falls just to the next page, because many can
-      // follow it.
+      // If no page wakes within `step`, the threshold falls just far enough to wake the next page,
+      // because many other pages might follow closely.
       const bool far = next > step && !std::isinf(next);
       if (LowerThreshold(far ? next : step, best ? reach : 0)) {
         if (far) step = 0;

@@ -23,7 +23,8 @@
 
 namespace freshet {
 
-// Picks among the filed pages. The first functions implement PriceIndex. Owner thread only.
+// Picks among the filed pages. The public functions implement those of PriceIndex. Owner thread
+// only.
 class PriceIndex::Impl : private PageFiling {
  public:
   void GrowTo(size_t pages, size_t hosts);
@@ -56,7 +57,7 @@ class PriceIndex::Impl : private PageFiling {
 
   // --- index_checks.cc: for debug builds ---
   // Holds returns true if invariants 2 to 4 hold for the page when a pick ends. HoldsForNext checks
-  // that many pages, round-robin.
+  // the next `pages` pages, round-robin.
   [[nodiscard]] bool Holds(PageId page) const;
   [[nodiscard]] bool HoldsForNext(size_t pages);
 
@@ -70,20 +71,21 @@ class PriceIndex::Impl : private PageFiling {
   [[nodiscard]] bool AnyBlocked() const {
     return hosts_.blocked_pages() > 0 || groups_.any_blocked();
   }
-  // `reach` is set if the current period has not ended; the pick is then worth at least this.
+  // `reach` is set if the current period has not ended. In that case the current pick is worth at
+  // least `reach`.
   void Split(double shorter, std::optional<double> reach);
   void SplitWarm(double shorter, std::optional<double> reach);
   // Prepares the next period of warm pages. Called a few times after each split near the end of a
   // period.
   void Examine();
-  // Keeps threshold, band and wheels in shape. Called a few times after each split.
+  // Maintains the threshold, the band and the wheels. Called a few times after each split.
   void Tidy();
   void SteerThreshold();
-  // Steers the threshold while picks are worth far more than moving pages.
+  // Steers the threshold while picks are worth far more than pages whose values still grow.
   void SteerFarBelow(size_t awake);
   [[nodiscard]] std::optional<IndexPick> BestForced();
-  // `parks`: the number of pages that this pick may still park with their hosts. Both functions
-  // lower it.
+  // `parks`: the number of pages that this pick may still park in the pools of their hosts. Both
+  // functions decrease it.
   [[nodiscard]] std::optional<IndexPick> BestAwake(size_t* parks);
   void LeaveBlocked(size_t* parks);
   // Wakes a waiting page that might be worth more than `best`. False = there is none.
@@ -98,7 +100,7 @@ class PriceIndex::Impl : private PageFiling {
   bool descending_ = false;  // the threshold falls until enough pages are awake
   int untidy_ = 0;           // calls of Tidy that are due
   int unexamined_ = 0;       // calls of Examine that are due
-  // The last search found nothing eligible, and nothing has changed since.
+  // The last pick found no eligible page, and no page can have become eligible since then.
   bool none_eligible_ = false;
   bool left_out_ = false;  // this pick has excluded a line that pages share
   size_t checked_ = 0;

@@ -1,6 +1,6 @@
 // Pages whose values are equal at every instant share one line, for example pages whose crawls were
-// reported together. The line belongs to the page with the smallest id. The other pages queue
-// behind it and cost nothing.
+// reported together. The line belongs to the page with the smallest id. The other pages wait in a
+// queue behind that page, and cost a pick nothing.
 #ifndef FRESHET_CORE_INDEX_SHARED_LINES_H_
 #define FRESHET_CORE_INDEX_SHARED_LINES_H_
 
@@ -15,7 +15,7 @@
 
 namespace freshet {
 
-// Which slot has the line of each awake page. Owner thread only.
+// Records which slot has the line of each awake page. Owner thread only.
 class SharedLines {
  public:
   static constexpr uint32_t kNone = ~uint32_t{0};
@@ -23,7 +23,7 @@ class SharedLines {
   // `pages` must outlive this object.
   explicit SharedLines(const AwakePages& pages) : pages_(pages) { leaders_.fill(kNone); }
 
-  // Registers that the page of the slot has its own line.
+  // Registers the slot as one that has a line.
   void Add(uint32_t slot) { leaders_[PlaceOf(pages_[slot])] = slot; }
   // A slot whose line the page might share, because their AwakePages match; kNone = none is known.
   [[nodiscard]] uint32_t LeaderFor(uint32_t slot) const;

@@ -1,5 +1,5 @@
-// The times of pages that have any (PageTimes). Usually these are few pages, but all pages if every
-// page has a `max_interval`.
+// The times of pages that have any (PageTimes). Usually few pages have times. If every page has a
+// `max_interval`, all pages have them.
 #ifndef FRESHET_CORE_INDEX_TIMES_TABLE_H_
 #define FRESHET_CORE_INDEX_TIMES_TABLE_H_
 

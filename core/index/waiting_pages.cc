@@ -52,7 +52,8 @@ void WaitingPages::AddInTurn(PageRow row, double bound) {
   WaitingQueues::Fit fit = queues_.FitFor(bound, turn, row.page());
   if (fit.pair) {
     // The page that was noted last under this bound might no longer wait, or wait under another
-    // bound or in a queue. It gets a queue only if it still waits alone and ahead of the new page.
+    // bound or in a queue. The noted page gets a queue only if it still waits alone and ahead of
+    // the new page.
     const PageRow alone = pages_[fit.alone];
     const IndexRecord& first = alone.record();
     const WaitingPage last(bound, row.page());

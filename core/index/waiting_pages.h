@@ -33,7 +33,7 @@ class WaitingPages {
   WaitingPages(IndexPages& pages, IndexHosts& hosts, const IndexGroups& groups)
       : pages_(pages), hosts_(hosts), groups_(groups) {}
 
-  // The pool of pages that wait for the host or its group. Made if missing.
+  // The pool of pages that wait for the host or its group. Creates the pool if it does not exist.
   [[nodiscard]] uint32_t PoolOf(HostId host);
   // Makes the page wait in the pool until `expires`; infinite = the bound never expires. In pool 0,
   // a page whose bound never expires queues behind others with the same bound if possible.
@@ -55,7 +55,7 @@ class WaitingPages {
   // See BoundPools.
   [[nodiscard]] BoundPools& pools() { return pools_; }
   [[nodiscard]] const BoundPools& pools() const { return pools_; }
-  // Returns true if the first page of the pool precedes `page`, which has this bound.
+  // Returns true if the first page of the pool precedes `page`, whose bound is `bound`.
   [[nodiscard]] bool FirstPrecedes(uint32_t pool, double bound, PageId page) const {
     return BoundPools::Precedes(pools_.First(pool), {bound, page}, Turns());
   }

@@ -10,7 +10,7 @@ WaitingQueues::Fit WaitingQueues::FitFor(double bound, int64_t turn, PageId page
   const bool behind = latest.turn != turn ? latest.turn < turn : latest.page < page;
   if (!behind) return {};
   if (latest.queue == kNone) return {.pair = true, .alone = latest.page};
-  // The queue may no longer exist, and its number may have been reused.
+  // The queue might no longer exist, and its number might have been reused.
   const Queue& its = queues_[latest.queue];
   if (its.size == 0 || its.bound != bound || its.pages.size() >= kLongest) return {};
   return {.queue = latest.queue};

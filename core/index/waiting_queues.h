@@ -1,9 +1,9 @@
 // Queues of pages that wait under equal bounds, ordered by turn. Only the first page of a queue is
 // in a heap.
 //
-// A freshly loaded corpus can have a million pages of equal value. If all were in a heap, removing
-// one would compare turns at each level of the heap, all over memory. Removing a page from a queue
-// is cheap.
+// A freshly loaded corpus can have a million pages of equal value. If all of them were in a heap,
+// removing one would compare turns at each level of the heap, with a cache miss for each page.
+// Removing a page from a queue is cheap.
 #ifndef FRESHET_CORE_INDEX_WAITING_QUEUES_H_
 #define FRESHET_CORE_INDEX_WAITING_QUEUES_H_
 
@@ -18,8 +18,8 @@
 namespace freshet {
 
 // A page is appended to a queue if it comes after the last page of that queue; otherwise it waits
-// outside of the queues. A bound can have several queues or none. The caller stores the queue and
-// the place of each page in it. Takes 4 bytes a page. Owner thread only.
+// outside of the queues. A bound can have several queues or none. The caller stores the queue of
+// each page and its place in the queue. Takes 4 bytes per page. Owner thread only.
 class WaitingQueues {
  public:
   static constexpr uint32_t kNone = ~uint32_t{0};
@@ -29,12 +29,12 @@ class WaitingQueues {
   // The queue for a page, if there is one. Value type, thread-compatible.
   struct Fit {
     uint32_t queue = kNone;  // the page fits behind the last page of this queue
-    bool pair = false;  // otherwise: it can follow `alone`, a page given to Note, in a new queue
+    bool pair = false;       // no queue, but it can follow `alone`, a noted page, in a new queue
     PageId alone;
   };
   // `turn`: see WaitingTurns. The pages of a queue are ordered by turn, then by id.
   [[nodiscard]] Fit FitFor(double bound, int64_t turn, PageId page) const;
-  // Appends the page and returns its place. Precondition: it fits.
+  // Appends the page and returns its place. Precondition: FitFor returned this queue.
   uint32_t Append(uint32_t queue, int64_t turn, PageId page);
   // Notes that a page waits outside of the queues, so that later pages can queue behind it.
   void Note(double bound, int64_t turn, PageId page);
@@ -46,8 +46,8 @@ class WaitingQueues {
     return its.pages[its.front];
   }
   [[nodiscard]] double bound(uint32_t queue) const { return queues_[queue].bound; }
-  // Removes the first page; the next one becomes first. False = there is no other, and the queue no
-  // longer exists.
+  // Removes the first page; the next one becomes first. False = there was no next page, and the
+  // queue no longer exists.
   bool DropFirst(uint32_t queue);
   // Removes the page at `place`, which must not be the first. `placed(page, place)` is called for
   // each page that moves.

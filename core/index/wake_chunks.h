@@ -12,10 +12,10 @@
 
 namespace freshet {
 
-// The entry of a sleeping page in a wheel. Its tag of 3 bits tells the valid entry of a page from
-// older ones. Its step of 5 bits is the number of the narrow bucket that the entry goes to
-// (WakeWheel). After eight changes, an old tag equals that of the record again. The page then wakes
-// early, which costs only time. Value type, thread-compatible.
+// The entry of a sleeping page in a wheel. The 3-bit tag tells the valid entry of a page from older
+// ones. The 5-bit step is the number of the narrow bucket that the entry goes to (WakeWheel). After
+// eight changes of the record's tag, an old entry looks valid again. The page then wakes early,
+// which costs only time. Value type, thread-compatible.
 struct WakeEntry {
   static constexpr int kStepBits = 5;
   static constexpr size_t kSteps = size_t{1} << kStepBits;
@@ -35,17 +35,17 @@ struct WakeBucket {
 };
 
 // The chunks of all buckets of an index; number 0 = none. A chunk is one cache line. Adding an
-// entry therefore touches only one line besides the bucket, and removing twelve entries one more.
-// Freed chunks are reused first, because they are in the cache. Owner thread only.
+// entry, or removing the twelve entries of a chunk, therefore touches only one cache line besides
+// the bucket. Freed chunks are reused first, because they are in the cache. Owner thread only.
 //
-// PushLater delays an entry until some more have come. Meanwhile the bucket and the chunk are
-// prefetched, because a random access takes longer than the rest of filing a page.
+// PushLater delays an entry until a few more entries have been added. Meanwhile the bucket and the
+// chunk are prefetched, because a random access takes longer than the rest of filing a page.
 class WakeChunks {
  public:
   // Adds an entry. Allocates a chunk if the first one is full.
   void Push(WakeBucket& bucket, WakeEntry entry);
-  // Adds an entry, at the latest when Flush is called. Until then, do not move any bucket, and call
-  // only PushLater.
+  // Adds an entry, at the latest when Flush is called. Until Flush is called, do not move any
+  // bucket, and call no function other than PushLater.
   void PushLater(WakeBucket& bucket, WakeEntry entry);
   // Adds all delayed entries. Call this before any bucket is emptied.
   void Flush();
@@ -63,7 +63,7 @@ class WakeChunks {
     for (const uint32_t chunk : bucket.chunks) PrefetchChunk(chunk);
   }
 
-  // The number of entries in all wheels, as the wheels have counted.
+  // The number of entries in all wheels. The wheels report changes to CountEntries.
   [[nodiscard]] uint64_t entries() const { return entries_; }
   void CountEntries(int64_t change) { entries_ += static_cast<uint64_t>(change); }
 

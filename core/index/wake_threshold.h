@@ -13,9 +13,9 @@
 
 namespace freshet {
 
-// The exponent at which a page reaches the price of a level, rounded down to 26 bits after the
-// leading bit. This is precise enough: even among ten million pages, the crossings of competing
-// pages differ by one part in 2^22.
+// The exponent at which a page reaches the price of a level (WakeThreshold), rounded down to 26
+// bits after the leading bit. This is precise enough: even among ten million pages, the crossings
+// of competing pages differ by one part in 2^22.
 //
 // The code is the upper part of the exponent's bits as a double, counted from 2^-59. Encoding is
 // therefore a shift, which rounds down. Exponents below 2^-59 are reached so soon after a crawl
@@ -67,15 +67,15 @@ class Crossing {
   bool filed_ = false;
 };
 
-// The threshold, and the level: the highest point of a grid of ln V that is not above the
-// threshold. Levels have 16-bit numbers, counted from a base, so that a page can store the level
-// for which its crossing was computed. 0 = the level is too far away for a number.
-// Value type, thread-compatible.
+// The threshold, and its level: the highest point on a grid of ln V that is not above
+// ln(threshold). Levels have 16-bit numbers, counted from a base, so that a page can store the
+// level for which its crossing was computed. 0 = the level is too far from the base to have a
+// number. Value type, thread-compatible.
 class WakeThreshold {
  public:
   WakeThreshold() { Set(0); }
 
-  // Moves the threshold to e^log_value, clamped to [-700, 700].
+  // Moves the threshold to e^log_value, with log_value clamped to [-700, 700].
   void Set(double log_value) {
     log_ = std::clamp(log_value, kLowest, -kLowest);
     value_ = std::exp(log_);

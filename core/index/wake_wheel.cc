@@ -10,11 +10,11 @@
 namespace freshet {
 namespace {
 
-// The clock is a sum of many terms. Each term is rounded in the direction that wakes pages early.
-// This covers the rounding of the sum.
+// The offset of the clock is a sum of many terms. kRelative changes each term in the direction that
+// wakes pages early. kRounding covers the rounding error of the sum.
 constexpr double kRounding = 1e-15;
 constexpr double kRelative = 1e-9;
-// The minimum number of entries that one call spreads early.
+// SpreadAhead moves at least this many entries in one call.
 constexpr uint32_t kPiece = 288;
 
 }  // namespace
@@ -65,7 +65,8 @@ bool WakeWheel::File(WakeChunks& chunks, PageId page, uint8_t tag, double at, do
   const int64_t number = NumberAt(at);
   if (number < next_) return false;
   if (number < spread_ * kSteps) {
-    // Limits the number to the buckets after the next one to open.
+    // If the number is beyond the narrow buckets that can be used now, the entry goes to the last
+    // of them and is handed out early.
     chunks.PushLater(Narrow(std::min(number, next_ + kSteps - 1)), {page, tag});
     first |= narrow_entries_++ == 0;
   } else {
@@ -100,8 +101,8 @@ double WakeWheel::Open(WakeChunks& chunks, double now, std::vector<WakeEntry>* d
   double due_at = std::numeric_limits<double>::infinity();
   while (opened == 0 && entries_ > 0 && next_ <= current + 1) {
     if (narrow_entries_ == 0) {
-      // Wide buckets more than one round back coincide with those of this round, and all are in the
-      // past.
+      // If more than one round of wide buckets has passed, spreading the last round suffices,
+      // because earlier rounds used the same buckets. All entries in them are in the past.
       spread_ = std::max(spread_, WideOf(current) - wide_mask_ - 1);
       next_ = std::max(next_, std::min(spread_ * kSteps, current + 2));
       if (next_ > current + 1) break;
@@ -134,9 +135,10 @@ void WakeWheel::ThresholdRose(double d, double now) {
   const double shift = slow_low_ * d * (1 - kRelative);
   offset_ -= shift;
   offset_ += kRounding * (std::abs(offset_) + std::abs(now));
-  // Entries filed from now on can be due before those already opened.
+  // Entries that are filed from now on can be due before buckets that have already been opened.
   next_ = std::min(next_, NumberAt(now) + 1);
-  // Entries of later wide buckets that have been spread, fully or in part, come early once.
+  // If later wide buckets have been spread, fully or in part, the entries that were moved are
+  // handed out early, once.
   spread_ = std::min(spread_, WideOf(next_) + 1);
   FindNextOpen();
 }

@@ -1,18 +1,18 @@
 // A timer wheel: sleeping pages, ordered by the earliest time at which they might have to wake,
 // under a threshold that moves.
 //
-// All pages of one wheel climb at a similar pace: near the threshold, the value V of each takes
-// `slow_low` to `slow_high` seconds to grow by one unit of ln V (docs/index-proofs.md derives
+// All pages of one wheel climb at a similar pace: near the threshold, the value V of each page
+// takes `slow_low` to `slow_high` seconds to grow by one unit of ln V (docs/index-proofs.md derives
 // these). A wheel has its own clock C = t + offset. A page that reaches the threshold at time T at
 // the earliest is filed at C(T). When ln(threshold) falls by d, the clock advances by slow_high d:
-// no page reaches the lower threshold before the clock shows the time at which it is filed. When
-// ln(threshold) rises by d, the clock goes back by slow_low d. A moving threshold therefore refiles
-// nothing.
+// no page reaches the lower threshold before the clock shows the time at which the page is filed.
+// When ln(threshold) rises by d, the clock goes back by slow_low d. A moving threshold therefore
+// refiles nothing.
 //
 // There are wide and narrow buckets. The entries of the next wide bucket have been spread into
-// narrow ones, and those of the one after it in part. A wheel with many pages can therefore wake
-// them at the right time, and a wheel with few pages does not waste a chunk on each of many
-// buckets.
+// narrow buckets. So has a part of the entries of the wide bucket after it. A wheel with many pages
+// can therefore wake them at the right time, and a wheel with few pages does not waste a chunk on
+// each of many buckets.
 #ifndef FRESHET_CORE_INDEX_WAKE_WHEEL_H_
 #define FRESHET_CORE_INDEX_WAKE_WHEEL_H_
 
@@ -34,7 +34,8 @@ struct Slowness {
 // Owner thread only. Times are seconds on the clock of the index.
 //
 // Invariant: Open hands out each entry no later than the clock shows the time at which the entry is
-// filed. It can be earlier, because times too far ahead share the last bucket.
+// filed. Open can hand out an entry earlier, because all times that are too far ahead share the
+// last bucket.
 class WakeWheel {
  public:
   // The wheel has `buckets` narrow buckets, which span `span` seconds. `buckets` must be a power of
@@ -48,14 +49,16 @@ class WakeWheel {
   [[nodiscard]] double next_due() const { return next_due_; }
   // Files an entry. False = its time has already come, and nothing is filed.
   [[nodiscard]] bool File(WakeChunks& chunks, PageId page, uint8_t tag, double at, double now);
-  // Appends the entries of a narrow bucket that is due at `now` or next. Returns the time from
-  // which they can be due if the threshold does not fall; infinite = there is no such bucket.
+  // Appends the entries of a narrow bucket that is due at `now` or is the next one to become due.
+  // Returns the time from which the entries can be due if the threshold does not fall; infinite =
+  // there is no such bucket.
   [[nodiscard]] double Open(WakeChunks& chunks, double now, std::vector<WakeEntry>* due);
   // These move the clock after ln(threshold) fell or rose by d >= 0.
   void ThresholdFell(double d, double now);
   void ThresholdRose(double d, double now);
   // Takes the next wide bucket, round-robin, and drops the entries for which `keep(entry)` is
-  // false. Calls fetch(page) for all its entries first. `room` holds the entries during the call.
+  // false. First calls fetch(page) for all entries of the bucket. `room` holds the entries during
+  // the call.
   template <typename Fetch, typename Keep>
   void SweepNext(WakeChunks& chunks, std::vector<WakeEntry>* room, const Fetch& fetch,
                  const Keep& keep);
@@ -75,9 +78,10 @@ class WakeWheel {
   [[nodiscard]] int64_t NumberAt(double at) const;
   // When the narrow bucket `number` begins, or a little earlier.
   [[nodiscard]] double TimeOf(int64_t number) const;
-  // Skips empty buckets: all up to the one after `current` count as opened.
+  // Skips empty buckets: all buckets up to the one after `current` count as opened.
   void SkipTo(int64_t current);
-  // Moves entries of the next wide bucket to its narrow ones: all, or about `wanted`.
+  // Moves about `wanted` entries of the next wide bucket to its narrow buckets, or all if there are
+  // fewer.
   void Spread(WakeChunks& chunks, uint32_t wanted);
   // Spreads a crowded bucket early, one part in each call of Open, because a pick that moves
   // thousands of entries at once is slow.

@@ -8,7 +8,7 @@
 namespace freshet {
 namespace {
 
-// The groups by slow_high/slow_low. A page above the last ratio gets no wheel.
+// The largest slow_high/slow_low of each group. A page above the last ratio gets no wheel.
 constexpr std::array<double, 4> kRatios = {1 + 1e-3, 4, 16, 64};
 // The classes cover slow_low from 2^-kOctaves to 2^kOctaves seconds.
 constexpr int kOctaves = 100;

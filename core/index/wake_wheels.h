@@ -36,8 +36,8 @@ class WakeWheels {
   // Sizes wheels for `pages`. No-op if the current wheels were made for at least a quarter of that
   // number. Otherwise each class gets a new wheel when it next needs one, and the old wheels drain.
   void Renew(size_t pages);
-  // The number of narrow buckets of a new wheel. It is so large that a busy wheel has a few dozen
-  // pages in each.
+  // The number of narrow buckets of a new wheel. It is chosen so that each bucket of a busy wheel
+  // has a few dozen pages.
   [[nodiscard]] size_t buckets() const;
 
   // Files a page that can reach the threshold from `at` on. `slow_low` and `slow_high` bound the
@@ -46,8 +46,8 @@ class WakeWheels {
   // Precondition: Renew was called.
   [[nodiscard]] Sleeping File(PageId page, uint8_t tag, double slow_low, double slow_high,
                               double at, double now);
-  // When Open next has something to do if the threshold does not move, and by when it must be
-  // called.
+  // `next_open`: when Open next has something to do if the threshold does not move. `next_due`: the
+  // time by which Open must be called.
   [[nodiscard]] double next_open() const { return next_open_; }
   [[nodiscard]] double next_due() const { return next_due_; }
   // Appends the entries of a bucket that is due at `now` or soon; nullopt = there is no such
@@ -61,18 +61,19 @@ class WakeWheels {
   // The number of entries in all wheels, including stale ones.
   [[nodiscard]] uint64_t entries() const { return chunks_.entries(); }
   // Call this when an entry has become stale. `asleep` is the number of valid entries. If stale
-  // entries exceed an eighth of these, takes the next bucket, round-robin, and drops the entries
-  // for which keep(entry) is false. Calls fetch(page) for all its entries first.
+  // entries exceed an eighth of that number plus a few thousand, takes the next bucket,
+  // round-robin, and drops the entries for which keep(entry) is false. First calls fetch(page) for
+  // all entries of the bucket.
   template <typename Fetch, typename Keep>
   void Sweep(size_t asleep, const Fetch& fetch, const Keep& keep);
 
  private:
-  // -1 = no wheel can hold pages this slow.
+  // -1 = no wheel is made for pages of this slowness.
   [[nodiscard]] int32_t NumberFor(double slow_low, double slow_high, double now);
   // Makes a wheel for pages whose lower bound of slowness is from slow_low to slow_high, and whose
   // upper bound is at most `ratio` times the lower bound.
   [[nodiscard]] int32_t Make(double slow_low, double slow_high, double ratio, double now);
-  // Call this when the times of a wheel might have changed.
+  // Call this when the next_open or next_due of a wheel might have changed.
   void Note(size_t number);
   void FindNext();
 
