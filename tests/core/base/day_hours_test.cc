@@ -37,7 +37,7 @@ TEST(DayHours, WhatIsNoneIsRefused) {
   EXPECT_LT(ParseDayHours(std::string(1 << 20, '9')).status().message().size(), 200U);
 }
 
-// Compares with a search minute by minute.
+// Compares NextOpen() and Has() with a search through every minute.
 TEST(DayHours, TheNextOpenInstantIsThatOfTheClock) {
   for (const char* text :
        {"22:00-06:00", "08:30-17:45+02:00", "00:00-12:00-03:30", "23:59-24:00+14:00", "always"}) {

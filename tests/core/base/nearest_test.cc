@@ -36,7 +36,7 @@ TEST(EditDistance, LooksNoFurtherThanItIsAsked) {
       }
     }
   }
-  // Comparing all these letters would take minutes.
+  // Comparing all letters of one text with all letters of the other would take minutes.
   const std::string many(300'000, 'a');
   EXPECT_EQ(EditDistance(many + "b", many + "c", 3), 1u);
 }

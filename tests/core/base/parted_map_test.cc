@@ -48,14 +48,16 @@ TEST(PartedMap, AgreesWithAMap) {
   EXPECT_EQ(table.Find(1U), nullptr);
 }
 
-// Previously, moving all entries stopped a shard with millions of hosts for a second.
+// Previously, a growing table moved all its entries at once. This stopped a shard with millions of
+// hosts for a second.
 TEST(PartedMap, AnEntryThatComesMovesFewOthers) {
   constexpr size_t kEntries = 20'000;
   PartedMap<size_t, size_t> table;
   std::vector<const size_t*> places(kEntries);
   for (size_t i = 0; i < kEntries; ++i) places[i] = table.Add(i, i).first;
   for (size_t i = 0; i < kEntries; ++i) places[i] = table.Find(i);
-  // A part has room for at most twice its entries, so all parts must grow here.
+  // A part has room for at most twice its entries. So all parts must grow while the number of
+  // entries triples.
   for (size_t come = kEntries; come < 3 * kEntries; ++come) {
     table.Set(come, come);
     if (come % 64 != 0) continue;

@@ -23,7 +23,8 @@ TEST(Reservoir, TakesEachItemAlikeOften) {
     ASSERT_EQ(sample.items().size(), 5U);
     for (const size_t i : sample.items()) ++taken[i];
   }
-  // Each is expected 1,000 times, with a standard deviation of 27; five of those are allowed.
+  // The expected count of each item is 1,000, with a standard deviation of 27. The test allows five
+  // standard deviations.
   for (const int times : taken) EXPECT_NEAR(times, 1000, 137);
 }
 

@@ -41,7 +41,8 @@ TEST(SegmentedArray, NeverShrinks) {
   EXPECT_EQ(array[4], 9);
 }
 
-// Grows item by item, as when pages are added. On the way, ordinary memory becomes huge pages.
+// The array grows item by item, as when pages are added. Meanwhile its ordinary memory becomes huge
+// pages.
 TEST(SegmentedArray, KeepsWhatItHoldsWhenMemoryBecomesHuge) {
   SegmentedArray<uint64_t> array;
   constexpr size_t kSize = 2 * HugeBlock::kHugePage / sizeof(uint64_t) + 5;

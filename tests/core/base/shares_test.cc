@@ -24,7 +24,7 @@ TEST(Shares, AClientMayHaveAsManyPlacesAsAreFreeOfThreeQuarters) {
     }
     EXPECT_EQ(held, (shared + 1) / 2);
   }
-  // Two clients that each take as much as they may get a quarter each.
+  // Two clients each take as many places as they can. Each of them gets a quarter of all places.
   uint64_t one = 0;
   uint64_t two = 0;
   while (ShareLeft(one, one + two, 900) + ShareLeft(two, one + two, 900) > 0) {
@@ -38,8 +38,9 @@ TEST(Shares, AClientMayHaveAsManyPlacesAsAreFreeOfThreeQuarters) {
   EXPECT_EQ(ShareLeft(UINT64_MAX, 0, UINT64_MAX), 0U);
 }
 
-// Returns how many places clients take if each takes as many as it may, one client after the other
-// or in turn.
+// Returns the number of places that are taken if each client takes as many as it may. `in_turn`:
+// the clients take one place each in turn; otherwise, each client takes all its places before the
+// next client starts.
 uint64_t TakenByGreedy(uint64_t clients, uint64_t most, bool in_turn) {
   std::vector<uint64_t> held(clients);
   uint64_t taken = 0;
@@ -71,7 +72,7 @@ TEST(Shares, HoweverGreedyClientsAreANewcomerFindsAPlace) {
       }
     }
   }
-  // Without shares, seven clients could take all 64 places, one after the other.
+  // Seven clients that take all that they may, one after the other, leave 15 of the 64 places free.
   EXPECT_EQ(TakenByGreedy(7, 64, /*in_turn=*/false), 49U);
 }
 
@@ -89,7 +90,7 @@ TEST(Shares, OfNamesAQuarterIsKeptForWhatLimitsNameAndForOperators) {
   Shares shares(100);
   EXPECT_EQ(Fill(shares, {.client = 1}), 29U);
   EXPECT_EQ(Fill(shares, {.client = 2}), 14U);
-  // The reserve holds for any number of clients.
+  // The reserved places stay free for any number of clients.
   for (uint64_t client = 3; client < 100; ++client) (void)Fill(shares, {.client = client});
   EXPECT_EQ(shares.taken(), 71U);
   EXPECT_EQ(shares.Left({.client = 200}), 0U);

@@ -84,14 +84,14 @@ TEST(LearnedAgeCurve, RisesWhereAChangeBringsOthers) {
   EXPECT_GT(curve.Level(1), 2 * curve.Level(3));
 }
 
-// A server that restarts every other day learns the same from fewer events.
+// A server that restarts every other day learns about the same curve.
 TEST(LearnedAgeCurve, IsTheSameAfterRestarts) {
   World steady(Clustered());
   World restarted(Clustered());
   steady.Run(300, 1);
   for (int i = 0; i < 150; ++i) {
     restarted.Run(1, 1);
-    // In a restart, half a day is lost that no epoch has seen.
+    // This day ends with an epoch, too. The restart loses only what the epoch did not store.
     restarted.Run(1, 2);
     restarted.Restart();
   }

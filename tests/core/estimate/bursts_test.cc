@@ -177,7 +177,7 @@ TEST(Bursts, ForgetTheOldestWhenTooManyPagesWait) {
   EXPECT_EQ(bursts.pages(), 1u);
 }
 
-// A batch sees its own staged changes. A batch that is dropped leaves no trace.
+// A batch sees the changes that it has staged. A dropped batch leaves no trace.
 TEST(Bursts, LeaveNoTraceOfWhatIsDropped) {
   Bursts bursts;
   const uint32_t old = Join(bursts, 1, PageNumber(1));

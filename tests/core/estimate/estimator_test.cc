@@ -93,7 +93,7 @@ TEST(Estimator, AdvanceInPartsIsAdvanceAtOnce) {
   EXPECT_NEAR(parts.evidence_exposure, once.evidence_exposure, 1e-3 * once.evidence_exposure);
   EXPECT_EQ(parts.rates.age_bin, once.rates.age_bin);
   EXPECT_NEAR(parts.rates.change_rate, once.rates.change_rate, 1e-9 * once.rates.change_rate);
-  // An earlier time has no effect.
+  // Advancing to an earlier time has no effect.
   const PageState before = once;
   estimator.aging().Advance(once, world.now());
   EXPECT_EQ(once, before);

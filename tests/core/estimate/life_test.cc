@@ -54,8 +54,9 @@ TEST(ValueShare, IsTheChanceDownToOneOverEAndLittleBelow) {
   EXPECT_EQ(ValueShare(0), 0);
 }
 
-// A page lives for 200 days and changes every 10,000. At the price at which it is best to crawl
-// after a silence of T, a crawl is better than none only up to T = 200.
+// A page lives for 200 days and changes every 10,000 days, on average. For each silence T, there is
+// a price at which it is best to crawl after T days of silence. At this price, crawling is better
+// than never crawling only if T is below 200.
 TEST(ValueShare, BeginsToFallWhereNoCrawlIsBestOfAll) {
   constexpr double kDeath = 0.005;
   constexpr double kChange = 1e-4;

@@ -53,21 +53,22 @@ TEST(AgeCounts, ExposureFallsIntoItsBins) {
   EXPECT_DOUBLE_EQ(counts.expected[2], 1.75);
 }
 
-// An event of unknown age adds a share to each bin. The wait for the event does so, too.
+// An event between two crawls has an unknown age. It adds a share to each bin that its age might be
+// in. The expected number of events is spread over the bins, too.
 TEST(AgeCounts, AnEventBetweenTwoCrawlsIsSpread) {
   AgeCounts counts;
   counts.AddCensored(0.5, 2, 12);
   EXPECT_DOUBLE_EQ(counts.events[1], 0.1);
   EXPECT_DOUBLE_EQ(counts.events[2], 0.7);
   EXPECT_DOUBLE_EQ(counts.events[3], 0.2);
-  // The probability that the event has not come yet falls linearly from 1 to 0.
+  // The probability that the event has not happened yet falls linearly from 1 to 0.
   EXPECT_DOUBLE_EQ(counts.expected[1], 0.5 * 1 * 0.95);
   EXPECT_DOUBLE_EQ(counts.expected[2], 0.5 * 7 * 0.55);
   EXPECT_DOUBLE_EQ(counts.expected[3], 0.5 * 2 * 0.1);
 }
 
-// There are a thousand events at each age, and expected numbers that follow from G. The fit finds
-// G, up to its scale and the rounding of its logarithm.
+// Each bin expects 1,000 events, and the actual numbers of events follow a known curve. The fit
+// finds the curve, up to its scale and up to the factor kAgeCurveKept in its logarithm.
 TEST(AgeCounts, FitFindsTheCurve) {
   AgeCounts counts;
   for (size_t bin = 0; bin < kAgeBins; ++bin) {

@@ -14,12 +14,13 @@ namespace {
 constexpr uint8_t kSitemapSource = 3;
 const std::string kHost = "a.test";
 
-// Returns an interval with one signal that the model believes to be true with this probability.
+// Returns an interval with one signal that the model believes to be true with probability
+// `precision`.
 SignalledInterval SureOf(double precision, bool changed) {
   return {.signals = {{precision / (1 - precision), 1}}, .changed = changed};
 }
 
-// Observes in a separate batch.
+// Observes the interval in a separate batch, and installs the batch.
 QuarantineChange Observe(Quarantine& quarantine, const std::string& host, uint8_t source,
                          const SignalledInterval& interval, Instant now) {
   Quarantine::Staged staged;
@@ -132,7 +133,7 @@ TEST_F(QuarantineTest, ForgetsTheOldestPastItsLimitAndThoseInQuarantineLast) {
   EXPECT_NE(quarantine_.Find("h" + std::to_string(limits::kMaxWatchedSources), 0, {}), nullptr);
 }
 
-// A batch sees its own staged changes. A batch that is dropped leaves no trace.
+// A batch sees the changes that it has staged. A dropped batch leaves no trace.
 TEST_F(QuarantineTest, LeavesNoTraceOfWhatIsDropped) {
   for (int i = 0; i < 20; ++i) ASSERT_EQ(Crawl(0.95, 0.95), QuarantineChange::kNone);
   const SourceStanding before = *quarantine_.Find(kHost, kSitemapSource, {});

@@ -156,7 +156,7 @@ TEST(Signals, ChangeRateSolvesTheProduct) {
 }
 
 TEST(Signals, QualityFollowsFromTheParameters) {
-  // lambda = 0.4, Delta = 1, nu = 0.6: gamma = 1, kappa = ln(1/0.6).
+  // With lambda = 0.4, Delta = 1 and nu = 0.6, gamma is 1 and kappa is ln(1/0.6).
   const SignalQuality quality = QualityOf(1, 1, -std::log(0.6));
   EXPECT_NEAR(quality.false_signal_rate, 0.6, 1e-15);
   EXPECT_NEAR(quality.precision, 0.4, 1e-15);

@@ -156,7 +156,7 @@ TEST(SignalTrust, TheWorstOfAFullTableComeFirst) {
   }
   EXPECT_EQ(WorstOf(estimator, "", kAllSources, SIZE_MAX).size(), kRows);
   EXPECT_EQ(WorstOf(estimator, "h7.test", kAllSources, 10).size(), 1u);
-  // Previously, one read of all of them stopped a shard for a tenth of a second.
+  // Previously, reading all hosts in one call stopped a shard for a tenth of a second.
   WorstHosts all("", kAllSources, SIZE_MAX);
   for (size_t before = 0; all.Look(estimator); before = all.found()) {
     EXPECT_LE(all.found(), before + 1024);

@@ -13,7 +13,8 @@ ClassModel WithRecall(SourceClass source_class, double recall) {
   return {.source_class = source_class, .recall = recall};
 }
 
-// A source signals a change in one poll of some class; several sources may signal the same change.
+// A source signals a change in only one of its classes, so the recalls of its classes add up.
+// Different sources can signal the same change, independently of each other.
 TEST(UnsignalledShare, ClassesOfASourceShareItsChangesAndSourcesAreIndependent) {
   EXPECT_EQ(UnsignalledShare({}), 1);
   const std::vector<ClassModel> one_source = {WithRecall(kPing, 0.4), WithRecall(kMassPing, 0.2)};

@@ -23,7 +23,8 @@ namespace freshet {
 
 struct WorldOptions {
   int pages = 300;
-  // Gamma distributions over pages, per day.
+  // The rates of changes and of false signals, per day, are drawn for each page from gamma
+  // distributions with these means and shapes.
   double mean = 0.05;
   double shape = 0.8;
   double false_mean = 0.01;
@@ -81,7 +82,8 @@ class World {
     int crawls = 0;
   };
 
-  // Simulates `days` days, with an epoch after each `epoch_days`.
+  // Simulates `days` days. An epoch runs at the end of each day whose number is a multiple of
+  // `epoch_days`.
   void Run(int days, int epoch_days) {
     for (int i = 0; i < days; ++i) {
       ++day_;

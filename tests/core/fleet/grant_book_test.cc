@@ -23,7 +23,7 @@ class GrantBookTest : public testing::Test {
     return book.Allowed(NodeId(node)).per_second();
   }
   static RateGrant Grant(GrantBook& book, uint64_t node, double rate, Instant now) {
-    // The book grants at most the allowed part, which is slightly less.
+    // The allowed rate can be slightly below `rate`. The book grants no more than the allowed rate.
     return book.Grant(NodeId(node), std::min(Rate::PerSecond(rate), book.Allowed(NodeId(node))),
                       now);
   }
@@ -68,7 +68,8 @@ TEST_F(GrantBookTest, NewGrantsKeepToALoweredRateAmongThemselves) {
   (void)Grant(book, 1, 60, After(0));
   (void)Grant(book, 2, 40, After(0));
   book.SetRate(Rate::PerSecond(50));
-  // Old and new grants together may be 100. New ones alone may be 50.
+  // Old and new grants together may add up to the old rate of 100. New grants alone may add up to
+  // 50.
   EXPECT_NEAR(Allowed(book, 1), 50, 1e-9);
   (void)Grant(book, 1, 30, After(1));
   EXPECT_NEAR(Allowed(book, 2), 20, 1e-9);
@@ -101,7 +102,8 @@ TEST_F(GrantBookTest, NewLeaderRenewsOnlyWhatIsTrulyHeld) {
   const RateGrant held{NodeId(1), 6, 9, Rate::PerSecond(30), After(8)};
   book.Expire(After(1));
   EXPECT_EQ(Allowed(book, 1), 0);
-  // The report is older than this term: The predecessor might have sent a newer grant since then.
+  // The report is older than this leader's term, so the predecessor might have sent a newer grant
+  // since then.
   book.Adopt(held, After(bound_ - 0.001), After(1));
   EXPECT_EQ(Allowed(book, 1), 0);
   // The grant has expired, so the predecessor might have given its part to another node.

@@ -46,7 +46,7 @@ TEST_F(LeadReviewTest, WhatPassesInTimeIsNoReason) {
   EXPECT_FALSE(review.GivesUp(Figures(1, 0), 3, kBegin));
   EXPECT_FALSE(review.GivesUp(Figures(2, 0), 3, later - Duration::Seconds(1)));
   EXPECT_FALSE(review.GivesUp(Figures(1, 0), 3, later));
-  // A leader does not give up either if it has no figures, as before it begins to lead.
+  // A leader without figures does not give up either. It has no figures before it begins to lead.
   EXPECT_FALSE(review.GivesUp(std::nullopt, 3, later + options_.lifetime));
   EXPECT_FALSE(review.GivesUp(Figures(1, 0), 3, later + options_.lifetime));
 }

@@ -1,5 +1,5 @@
-// A fleet in virtual time for the tests of core/fleet. Clocks of nodes are off, messages are lost,
-// late, repeated and out of order, and leaders change.
+// A fleet in virtual time for the tests of core/fleet. The clocks of nodes are off, messages are
+// lost, delayed, repeated and reordered, and leaders change.
 #ifndef FRESHET_TESTS_CORE_FLEET_LOSSY_FLEET_H_
 #define FRESHET_TESTS_CORE_FLEET_LOSSY_FLEET_H_
 
@@ -26,8 +26,8 @@ struct LossyNetwork {
   double long_delay = 0;  // probability of a delay of up to one and a half lifetimes
 };
 
-// In the long run, price = (demand/rate)^elasticity. The price approaches this value within
-// `relaxation_seconds`.
+// The pages of a node. In the long run, their price is (demand/rate)^elasticity. After a change of
+// the rate, the price approaches the new value within `relaxation_seconds`.
 struct TestPages {
   double demand = 1;
   double elasticity = 1;

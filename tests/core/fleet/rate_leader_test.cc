@@ -106,8 +106,8 @@ TEST(RateLeader, NodeWithoutCreditGetsWhatItUsesAndOthersTheRest) {
   EXPECT_NEAR(fleet.RateOf(without_workers) / fleet.RateOf(other), 5, 0.5);
 }
 
-// For a while, both nodes can use little, as if a server that all workers use were down. The leader
-// remembers these low rates.
+// For a while, both nodes can use only a low rate, as if a server on which all workers depend were
+// down. The leader remembers these low rates.
 TEST(RateLeader, WorkersOfAllThatWereAwayHaveTheRateAgainInSeconds) {
   LossyFleet fleet({}, {}, 9);
   LossyFleet::Member& first = fleet.Join({.demand = 50});

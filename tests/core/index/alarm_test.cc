@@ -23,8 +23,8 @@ TEST(AlarmHeap, RingsTheEarliestFirstInWhateverOrderTheyCome) {
   std::multiset<std::pair<int64_t, uint32_t>> list;
   int64_t now = 0;
   for (int step = 0; step < 100'000; ++step) {
-    // Periods with many alarms and with few alternate. Most alarms are set in the order of their
-    // times.
+    // Periods in which the number of alarms grows alternate with periods in which it shrinks. Most
+    // alarms are set in the order of their times.
     if (random.Below(100) < (step / 5000 % 2 == 0 ? 60u : 40u)) {
       const int64_t wait = random.Below(8) == 0 ? static_cast<int64_t>(random.Below(500)) : 100;
       const auto page = static_cast<uint32_t>(random.Below(1000));
@@ -62,7 +62,8 @@ TEST(AlarmHeap, KeepsFewThatDoNotCount) {
   Alarms alarms;
   for (uint32_t i = 1; i <= 1'000'000; ++i) {
     const auto page = static_cast<uint32_t>(random.Below(kPages));
-    // Each alarm is earlier than the last one, so the ring cannot take it.
+    // Each alarm is earlier than the one before. The ring, which holds alarms in the order of their
+    // times, cannot take it.
     latest[page] = {Instant::FromMicros(3'000'000 - i), PageId(page), i};
     alarms.Push(latest[page],
                 [&](const auto& alarm) { return latest[alarm.id.value()].tag == alarm.tag; });

@@ -74,7 +74,8 @@ class PoolsAndList {
   [[nodiscard]] bool waits(uint32_t page) const { return list_[page].waits; }
   [[nodiscard]] size_t turns_asked() const { return asked_; }
 
-  // Return the first page of all open pools, according to the list and to the pools.
+  // ListFirst() and PoolsFirst() return the first page of all open pools, according to the list and
+  // according to the pools.
   [[nodiscard]] std::optional<uint32_t> ListFirst() const {
     std::optional<uint32_t> first;
     for (uint32_t page = 0; page < list_.size(); ++page) {

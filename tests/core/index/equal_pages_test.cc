@@ -30,14 +30,15 @@ struct CorpusOptions {
   bool unrest = false;  // whether pages and hosts change in between
 };
 
-// A corpus in the index and in its twin, with leases and results like those of a shard. Owner
-// thread only.
+// A corpus in the price index and in a brute-force index, with leases and results like those of a
+// shard. Owner thread only.
 class EqualCorpus {
  public:
   explicit EqualCorpus(const CorpusOptions& options, uint64_t seed = 1)
       : options_(options), policy_(*ParsePolicy(options.policy)), random_(seed) {}
 
-  // Crawls as many pages as there are, `rounds` times. Every pick must be that of the scan.
+  // Makes `rounds` times as many crawls as the corpus has pages. Every pick must be the same as
+  // that of a full scan.
   void Crawl(int rounds) {
     while (loaded_ < options_.before) Load();
     for (uint64_t end = uint64_t{options_.pages} * rounds; crawled_ < end;) {
@@ -86,7 +87,8 @@ class EqualCorpus {
     [&] {
       ASSERT_EQ(pick.has_value(), expected.has_value());
       if (!pick || pick->page == expected->page) return;
-      // Values that differ only by rounding do not count as a tie.
+      // A different page is correct only if the two values differ by rounding. Pages with exactly
+      // equal values must be picked in turn.
       const double index_page = brute_.ValueOf(pick->page, now_);
       ASSERT_NE(index_page, expected->value)
           << "page " << pick->page.value() << " out of turn, " << expected->page.value()
@@ -195,8 +197,7 @@ TEST_P(EqualPagesTest, TakeTurnsThroughChanges) {
   }
 }
 
-// The purpose of the price index: a pick evaluates only few pages, also if picks stop or if the
-// price falls to pages whose value grows.
+// This is the purpose of the price index: a pick evaluates only a few pages.
 TEST_P(EqualPagesTest, AreNotEvaluatedAgainAndAgain) {
   CorpusOptions options = Options();
   options.pages = options.before = 3000;
@@ -204,7 +205,8 @@ TEST_P(EqualPagesTest, AreNotEvaluatedAgainAndAgain) {
   EqualCorpus corpus(options);
   constexpr int kRounds = 3;
   corpus.Crawl(kRounds);
-  // Under policies other than greedy, pages wake early and are evaluated several times.
+  // Under policies other than greedy, a page wakes before its value reaches the price, and is
+  // evaluated several times before each crawl. The limit allows for this.
   EXPECT_LT(corpus.index().evaluations(), 12u * kRounds * options.pages);
 }
 
@@ -212,8 +214,8 @@ INSTANTIATE_TEST_SUITE_P(Policies, EqualPagesTest,
                          ::testing::Values("greedy", "greedy_ncis", "harmonic", "new_content"),
                          [](const auto& each) { return std::string(each.param); });
 
-// There are more pages than fit into any queue. They are removed and refilled behind the first
-// page.
+// The equal pages are more than fit into any queue of the index. While they wait, random pages are
+// put again, which moves them behind all others.
 TEST(EqualPages, WaitInTurnHoweverManyTheyAre) {
   constexpr uint32_t kPages = 20'000;
   PriceIndex index;

@@ -15,8 +15,8 @@ constexpr uint32_t kMillion = 1'000'000;
 constexpr int kChecked = 100;  // picks, for each of two policies
 constexpr int kBetween = 100;  // picks between two checked ones
 
-// Makes page i of a world in which a crawl rate of 1/1000 per page and second is neither scarce nor
-// ample.
+// Makes a random page. In a world of these pages, a crawl rate of 1/1000 per page and second is
+// neither scarce nor ample.
 IndexEntry MakeEntry(const Policy& policy, Random& random, Instant now) {
   PaperRates paper;
   paper.importance = random.Uniform(0.01, 1);

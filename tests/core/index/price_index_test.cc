@@ -113,8 +113,9 @@ TEST(PriceIndex, SurvivesSwitchesOfThePolicy) {
 INSTANTIATE_TEST_SUITE_P(Policies, PriceIndexTest, ::testing::ValuesIn(kPolicies),
                          [](const auto& each) { return std::string(each.param); });
 
-// The band is split according to the rate of the picks. Bursts and pauses with few pages, and the
-// replacement of all of many pages at once, happen while the next period is half prepared.
+// The index splits its band of awake pages according to the rate of the picks
+// (core/index/awake_band.h). Bursts and pauses with few pages, and the replacement of all of many
+// pages at once, come while the index is half-way through preparing the next split.
 TEST(PriceIndex, BearsAnUnevenPace) {
   for (uint64_t seed = 0; seed < 160; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
@@ -198,7 +199,7 @@ TEST(PriceIndex, PagesThatAreReplacedLeaveFewEntriesBehind) {
   EXPECT_LT(most, kPages + kPages / 4);
 }
 
-// Tests few pages, and more pages than the index remembers by name.
+// Tests a few pages, which the index files from a list, and more pages than this list holds.
 TEST(PriceIndex, FilesAtTheFirstPickWhatWasPutAnywhere) {
   const Instant now = Instant::FromUnixSeconds(1'700'000'000);
   const auto page_of = [](uint32_t i) { return PageId(999'983 - 150 * i); };
@@ -439,7 +440,8 @@ TEST_P(OneHostTest, APickLooksAtFewOfItsPages) {
 INSTANTIATE_TEST_SUITE_P(Spreads, OneHostTest, ::testing::Values(0.0, 0.005, 1.0));
 
 // All pages of a site were crawled on one day, and are filed when the server starts. Previously,
-// while the site was not free, a pick examined all of the pages once for each of them.
+// while the site was not free, the time of a pick grew with the square of the number of these
+// pages.
 TEST(PriceIndex, PagesOfATakenHostAreLeftOutAtOnce) {
   constexpr uint32_t kPages = 400'000;
   constexpr Instant kStart = Instant::FromMicros(10'000'000'000'000);

@@ -84,7 +84,7 @@ TEST(WaitingQueues, KeepPagesInTurn) {
     if (both.waits(page)) {
       both.Remove(page);
     } else {
-      // Most turns are later than all before.
+      // One turn in ten is earlier than the latest turn.
       if (random.Below(3) == 0) ++turn;
       const int64_t its = random.Below(10) == 0 ? turn - 5 : turn;
       queued += both.Add(1 + static_cast<double>(random.Below(3)), its, page) ? 1 : 0;

@@ -34,7 +34,7 @@ TEST(WakeChunksTest, SpreadingLosesNothingAndKeepsWhatIsThere) {
   std::array<Expected, WakeEntry::kSteps> expected;
   uint32_t next = 0;
   for (int round = 0; round < 300; ++round) {
-    // There are from none to several dozen chunks, mostly with few steps.
+    // The entries fill between zero and several dozen chunks. The number of distinct steps varies.
     const uint64_t entries = random.Below(3) == 0 ? 0 : random.Below(700);
     const uint64_t steps = 1 + random.Below(WakeEntry::kSteps);
     for (uint64_t i = 0; i < entries; ++i) {

@@ -16,7 +16,8 @@ namespace {
 constexpr double kSlowLow = 1;
 constexpr double kSlowHigh = 4;
 
-// Opens buckets as soon as possible. With `late`, opens them only when it must.
+// A wheel and a list of its pages. Opens buckets as soon as possible; with `late`, only when it
+// must.
 class WheelModel {
  public:
   WheelModel(uint64_t seed, bool late)

@@ -45,7 +45,7 @@ TEST(WakeWheelsTest, NothingIsLateOrLostAtTheEdgesOfBuckets) {
         ASSERT_EQ(due.erase(entry.page.value()), 1U) << "page " << entry.page.value();
       }
     }
-    // An edge counts even if the wheel did not open there.
+    // Counts the instants at which next_open() has passed, although Open() has no bucket to open.
     idle += now >= wheels.next_open() ? 1 : 0;
     ASSERT_EQ(wheels.entries(), due.size());
     for (const auto& [page, at] : due) ASSERT_GT(at, now) << "page " << page << " is late";

@@ -67,8 +67,8 @@ TEST(ValueVectors, IntervalFreshTimeAndCrawlRateAreThoseOfTheReference) {
     if (c["psi"].is_null() || c["iota"].is_null()) continue;
     const PageRates rates = RatesFromPaper(Paper(c));
     const double s = Staleness(rates, c["tau"], c["n"]);
-    // If alpha tau is lost in the rounding of s, then s does not determine psi, which has steps in
-    // s there. It does determine the value, which is compared above.
+    // If alpha tau is lost in the rounding of s, then psi does not follow from s, because psi has
+    // steps in s there. The value still follows from s, and is compared above.
     const double elapsed = c["tau"];
     if (rates.unsignalled_rate * elapsed <= 1e-3 * s) continue;
     const std::string what = "case " + c["id"].dump();
@@ -123,7 +123,7 @@ TEST(CrawlValue, BadRatesAreNamed) {
   }
 }
 
-// Returns random pages over twelve decades of rates, including every kind of limit.
+// Returns random pages with rates over twelve decades, including all limiting cases.
 PaperRates RandomPaper(std::mt19937_64& random) {
   std::uniform_real_distribution<double> uniform(0, 1);
   const auto log_uniform = [&](double low, double high) {

@@ -79,8 +79,8 @@ TEST(NcisValue, ClosedFormStartsWhereItsErrorIsGone) {
   }
 }
 
-// Neighbouring s on both sides of every border between evaluations: number of terms, the split at
-// 1/4, the short sums, and the closed form.
+// Evaluates neighbouring s on both sides of every border between evaluations: number of terms, the
+// split at 1/4, the short sums, and the closed form.
 TEST(NcisValue, IsContinuousAcrossItsEvaluations) {
   std::mt19937_64 random(1);
   std::uniform_real_distribution<double> uniform(0, 1);

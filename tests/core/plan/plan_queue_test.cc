@@ -380,7 +380,8 @@ TEST(PlanQueue, ATickCostsAFewHeapOperationsWhateverTheNumberOfPages) {
   for (const uint32_t hosts : {1U, 4U, 1000U}) {
     const uint64_t few = MostOperationsOfATick(1000, hosts, 2);
     const uint64_t many = MostOperationsOfATick(256'000, hosts, 2);
-    // The heap has four children per node and four more levels, for about thirty operations.
+    // With 256,000 pages, the heap has four more levels than with 1,000. Its nodes have four
+    // children, so these levels take about thirty more operations.
     EXPECT_LT(many, few + 1000) << hosts << " hosts";
     EXPECT_LT(many, 2000U) << hosts << " hosts";
   }

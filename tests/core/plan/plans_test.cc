@@ -1,5 +1,5 @@
 // Tests properties of every plan: no exchange of crawls improves an optimal plan, degenerate input
-// has a defined result, and the executor has no effect.
+// has a defined result, and the executor does not affect the plan.
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -309,8 +309,9 @@ TEST(Plans, RateAboveAllChangesSaturatesSignalsAndPollsTheRest) {
   }
 }
 
-// The search begins with a sample of many pages. A sample of pages with complete signals cannot use
-// more crawls than their changes, which used to end the process.
+// The search begins with a sample of many pages. If all pages of the sample have complete signals,
+// the sample cannot use more crawls than these pages have changes. Previously, this ended the
+// process.
 TEST(Plans, ASampleThatCannotUseItsPartOfTheRateIsNoFault) {
   constexpr size_t kPages = 140'000;
   PlanColumns columns{std::vector<double>(kPages, 1), std::vector<double>(kPages, 0.01),

@@ -33,14 +33,15 @@ ShardOptions WithBits(int bits) {
   ShardOptions options;
   options.error_backoff = Duration::Seconds(20);
   options.fingerprinter = Fingerprinter({}, bits);
-  // All hosts have one domain. Forced pages of domains with the same number would share turns,
-  // which is not tested here.
+  // Puts all hosts into one domain. Otherwise, forced pages of domains with the same number would
+  // share turns, which is not tested here.
   options.domain_of = [](std::string_view) { return std::string_view("one"); };
   return options;
 }
 
-// A shard over a map, with the steps of a server. It reads all pages of a batch in order of number,
-// so that extra pages change neither order nor choices between equals. Owner thread only.
+// A shard that keeps its pages in a map and makes the steps of a server. It reads all pages of a
+// batch in the order of their numbers. So pages that it reads only because of a shared fingerprint
+// change neither the order of pages nor the choice between equal pages. Owner thread only.
 class OrderedShard {
  public:
   explicit OrderedShard(const ShardOptions& options) : state_(options) {}
@@ -209,7 +210,7 @@ class Collisions : public testing::TestWithParam<int> {
       }
     }
   }
-  // A lease that was handed out, whether open or ended.
+  // Returns a random lease that was handed out. The lease can be open or ended.
   const Assignment& AnyLease() { return out_[random_.Below(out_.size())]; }
 
   Random random_{20'26};

@@ -112,7 +112,7 @@ TEST_F(ForcedPagesTest, OfADomainGoByLateness) {
   EXPECT_EQ(Crawl(40.2, true), "a.site.test");
 }
 
-// If each domain had a turn, a crawl id with many domains would take all turns.
+// If turns were shared between domains alone, a crawl id with many domains would take all turns.
 TEST_F(ForcedPagesTest, OfACrawlIdWithManyDomainsLeaveOtherCrawlIdsTheirTurns) {
   for (int i = 0; i < 2000; ++i) Add(fmt::format("h.d{}.test", i), 1e-9, 1, "many", kClient);
   for (int i = 0; i < 300; ++i) Add(fmt::format("h{}.good.test", i), 1e-9, 90, "few", kClient);
@@ -148,7 +148,7 @@ TEST_F(ForcedPagesTest, OfAClientGainNothingByManyCrawlIdsAndDomains) {
   EXPECT_NEAR(CrawlTicks(100, 100, 50, 1).at("good.test"), 50, 2);
 }
 
-// An operator's settings give the crawl id its own turns, whichever client added its pages.
+// An operator's settings give a crawl id separate turns, whichever client added its pages.
 TEST_F(ForcedPagesTest, OfACrawlIdThatAnOperatorHasSetSomethingForHaveTheirOwnTurns) {
   for (int i = 0; i < 500; ++i) Add(fmt::format("h.d{}.test", i), 1e-9, 1, fmt::format("c{}", i));
   SetCrawl set{.terms = {.record = {.crawl_id = "good"}}};
@@ -253,8 +253,8 @@ TEST_F(ForcedPagesTest, AreNeverLostWhateverChanges) {
   for (uint64_t i = 0; i < kHosts; ++i) EXPECT_GT(last[host_of(i)], 190) << host_of(i);
 }
 
-// The number of lots is limited, because a lot has an index of 30 KB and clients can invent crawl
-// ids.
+// Each crawl id with forced pages has a lot, an index that takes 30 KB. Clients can invent crawl
+// ids, so the number of lots is limited.
 TEST(ForcedPages, ShareOutLotsAndGiveThemBack) {
   HostGate gate{PolitenessDefaults()};
   CrawlTable crawls;
@@ -296,7 +296,7 @@ TEST(ForcedPages, ForgetTheHostsOfAnEmptyLotInManySteps) {
   for (uint32_t i = 0; i < kPages; ++i) forced.Remove(PageId(i));
   EXPECT_EQ(forced.lots(), 0U);
   EXPECT_GT(forced.hosts(), kPages * 9 / 10);
-  // Hosts of the old lot are in the new lot, too.
+  // A host of the dropped lot can also be in the new lot.
   const HostId host = put(0);
   EXPECT_EQ(forced.lots(), 1U);
   forced.SetHostFree(host, At(10));
@@ -309,7 +309,7 @@ TEST(ForcedPages, ForgetTheHostsOfAnEmptyLotInManySteps) {
   EXPECT_EQ(forced.hosts(), 0U);
 }
 
-// A pick used to go through hundreds of hosts of one busy domain, again and again.
+// Previously, each pick went through hundreds of hosts of the same busy domain.
 TEST(ForcedPages, ADomainThatIsPassedOverIsNotPickedAtThatInstant) {
   HostGate gate{PolitenessDefaults(), nullptr, Duration::Seconds(300),
                 [](std::string_view host) { return GroupId(host.ends_with("a.test") ? 1 : 2); }};

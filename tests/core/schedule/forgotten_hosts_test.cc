@@ -71,7 +71,7 @@ TEST_F(ForgottenHostsTest, NotBeforeTheirDelayIsOver) {
   Apply(ReturnLease{assignment->lease}, 1);
   Apply(From("a.test"), 2);
   EXPECT_EQ(HostsAt(10), 1u);
-  // The remaining delay also applies to a page that is added again.
+  // The rest of the host's delay also applies to a page that is added again.
   Apply(On("a.test"), 10);
   EXPECT_FALSE(Next(10.5));
   Apply(From("a.test"), 10.6);
@@ -87,7 +87,7 @@ TEST_F(ForgottenHostsTest, NotWhileAPageThatWasRemovedIsFetched) {
   EXPECT_EQ(HostsAt(60), 1u);
   Apply(ReturnLease{assignment->lease}, 60.5);
   EXPECT_EQ(HostsAt(60.6), 0u);
-  // Otherwise the host is kept until the deadline of the lease.
+  // If the worker never answers, the host is kept until the deadline of the lease.
   Apply(On("a.test"), 100);
   ASSERT_TRUE(Next(100));
   Apply(From("a.test"), 101);
@@ -244,7 +244,8 @@ TEST(NewHosts, CountOnceWhileTheyAreInstalled) {
   EXPECT_EQ(options.host_quota->used(), 1U);
 }
 
-// If there are too many, the hosts whose pause ends first are forgotten, also in the store.
+// If too many hosts without pages are remembered, those whose pauses end first are forgotten, also
+// in the store.
 TEST(HostsAtRest, AreSoManyAtMost) {
   MemoryShard shard{ShardOptions()};
   constexpr int kStep = 1024;

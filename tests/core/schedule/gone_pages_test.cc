@@ -64,8 +64,9 @@ TEST_F(GonePagesTest, OneMistakeCostsAPageAnHour) {
   EXPECT_EQ(counters().gone_pages, 0u);
 }
 
-// Returns the value of looking for a page after this wait if it has been missing for `gone`, in
-// seconds of freshness times importance. It is the value of a page with this change rate.
+// Returns the value of looking again, after a wait of `wait`, for a page that has been missing for
+// `gone`. The unit is seconds of freshness times importance. The value is that of a page whose
+// change rate is `rate` below.
 double WorthOfALook(double importance, double gone, double wait) {
   const double rate = 0.004 / std::max(gone, 2 * wait);
   return importance / rate * (1 - (1 + rate * wait) * std::exp(-rate * wait));

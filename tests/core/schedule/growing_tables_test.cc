@@ -33,7 +33,7 @@ namespace freshet {
 namespace {
 
 constexpr uint32_t kEntries = 100'000;
-// In bytes. More than one part of a table needs, and an eighth of a whole table.
+// In bytes: more than one part of a table needs, and an eighth of what a whole table needs.
 constexpr size_t kPart = kEntries;
 
 TEST(GrowingTables, OfPagesOfCrawlIdsMoveFewEntriesAtATime) {

@@ -25,7 +25,8 @@ TEST(HostGate, DelayCountsFromTheAssignment) {
   EXPECT_EQ(gate.FreeAt(host), At(12));
 }
 
-// With several shards, most picks are put back, and their hosts are not fetched.
+// With several shards, most picks are put back because the page of another shard gets the tick. A
+// pick that is put back must not delay its host.
 TEST(HostGate, APickThatIsPutBackDelaysNobody) {
   HostGate gate({.min_delay = Duration::Seconds(2), .max_in_flight = 3});
   const HostId host = gate.Put({.host = "a.example", .last_assignment = At(5)});
@@ -84,7 +85,7 @@ TEST(HostGate, BlockHoldsBeyondTheDelay) {
   EXPECT_EQ(gate.FreeAt(host), At(100));
 }
 
-// Compares with a list of leases, scanned each time.
+// Compares the gate with a list of leases that is scanned each time.
 TEST(HostGate, AgreesWithAListScan) {
   std::mt19937 random(3);
   HostGate gate({.min_delay = Duration::Seconds(1), .max_in_flight = 3});
@@ -120,7 +121,8 @@ LeaseId NextId(Leases& leases, Slot slot) {
   return id;
 }
 
-// Previously, moving all hosts stopped a shard with millions of them for a second.
+// Previously, a new host could make the table move all its hosts. This stopped a shard with
+// millions of hosts for a second.
 TEST(HostGate, AHostThatComesMovesNoOthers) {
   HostGate gate(PolitenessDefaults{});
   const HostRecord* const first = &gate.host(gate.Intern("0.test")).record;

@@ -131,8 +131,8 @@ std::string_view LastLabels(std::string_view host) {
   return dot == std::string_view::npos ? host : host.substr(dot + 1);
 }
 
-// A domain owner can make names below the domain at no cost, and each could have as many pages in
-// flight as a host may.
+// The owner of a domain can make names below it at no cost. If hosts of a domain did not share a
+// limit, each of these names could have as many pages in flight as a host may.
 TEST(HostRules, HostsOfOneDomainMayShareALimit) {
   HostGate gate({.max_in_flight = 1},
                 Made(Rules(), {.by_domain = {.max_in_flight = 2}, .domain_of = &LastLabels}));

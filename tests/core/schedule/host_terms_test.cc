@@ -184,7 +184,8 @@ TEST_F(HostTermsTest, NoHostGetsMoreThanItsCapNorOutsideItsHours) {
   EXPECT_GT(assigned["free.test"].size(), 5000U);
 }
 
-// A cap limits assignments, not pages in flight, so leased pages may stay open.
+// A cap limits assignments, not pages in flight. So more pages are assigned although all earlier
+// leases are still open.
 TEST_F(HostTermsTest, ACapIsUsedUpWhileAllIsStillOut) {
   ShardOptions options;
   options.politeness.max_crawls = {.count = 3, .per = Duration::Seconds(100)};
@@ -197,7 +198,8 @@ TEST_F(HostTermsTest, ACapIsUsedUpWhileAllIsStillOut) {
   }
 }
 
-// If the hours of very many hosts end together, the shard closes them in parts, and none opens.
+// When the hours of very many hosts end at once, the shard closes a part of the hosts at a time.
+// Meanwhile no page is handed out.
 TEST_F(HostTermsTest, ManyHostsCloseTogether) {
   ShardOptions options;
   options.politeness.hours = *ParseDayHours("00:00-01:00");

@@ -122,7 +122,8 @@ TEST_F(PickSourceTest, AQueueGivesTheFirstOfThePlan) {
   ASSERT_TRUE(Finish(Plan(intervals)));
   EXPECT_EQ(source_->PlannedRate(PageId(1)).per_second(), static_cast<float>(1 / intervals[1]));
   for (const uint32_t page : {3, 1, 4, 2, 0}) {
-    // Before the plan, each page was due within a month. A thirtieth of the month has passed.
+    // Before the plan, each page's interval was a month, of which a thirtieth (one day) had passed.
+    // The plan keeps this share.
     EXPECT_NEAR((source_->PlannedAt(PageId(page)).value() - kStart).seconds(),
                 intervals[page] * 29 / 30, 1);
     EXPECT_EQ(Take(60), PageId(page));
@@ -206,7 +207,7 @@ TEST_F(PickSourceTest, WhatIsMadeReadyHasNoPagesBeforeThereIsRoomForAll) {
   constexpr uint32_t kPages = 70'000;  // more than one call makes room for
   for (uint32_t i = 0; i < kPages; ++i) (void)Add(1 + i);
   ASSERT_TRUE(source_->SetPolicy(kUniform));
-  // Filing has no effect yet.
+  // Filing has no effect while there is not enough room for all pages.
   for (uint32_t i = 0; i < kPages; ++i) File(PageId(i));
   const std::vector<PlannedCrawls> plan = Plan(std::vector<double>(kPages, 86400));
   EXPECT_FALSE(Finish(plan));
@@ -378,8 +379,9 @@ TEST_P(PickSourceGroupsTest, HostsOfAGroupWaitForOneAnother) {
   EXPECT_EQ(Best(402), other);
 }
 
-// Names below one's own domain cost nothing, so a pick must not examine all hosts of a group. Once
-// hosts of the group have been picked, other hosts come first.
+// The owner of a domain can make names below it at no cost, so a pick must not examine all hosts of
+// a group. While the group is not free, several picks block its hosts in parts. Afterwards, pages
+// of other hosts are picked.
 TEST_P(PickSourceGroupsTest, AGroupOfManyHostsHoldsUpNoPick) {
   Start(GetParam());
   const auto group =

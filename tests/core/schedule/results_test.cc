@@ -70,8 +70,8 @@ TEST_F(ResultsTest, SmallDifferencesOfClocksNeedNoWord) {
   EXPECT_EQ(Page("a").state.last_crawl, At(10));
 }
 
-// A crawl that was not ordered had a date in the future, or the server's clock was set back between
-// two runs.
+// The last crawl can be in the future, because a crawl that the server did not order was reported
+// with a future date, or because the server's clock was set back between two runs.
 TEST_F(ResultsTest, ALastCrawlInTheFutureIsCorrected) {
   AddCrawled("a", 0);
   ReportCrawl ahead{.key = Key("a"), .fetched = At(300)};
@@ -193,7 +193,7 @@ TEST_F(ResultsTest, AResultOfWhichNobodyLookedTeachesOnlyWhereDigestsCompare) {
   EXPECT_EQ(report(30, "one"), before + 1);
   EXPECT_EQ(report(40, "two"), before + 2);
   EXPECT_EQ(report(50, ""), before + 2);
-  // Digests before and after a fetch without one are not compared.
+  // The digests before and after a fetch without a digest are not compared.
   EXPECT_EQ(report(60, "two"), before + 2);
   EXPECT_EQ(Page("a").detail.changes, 1U);
 }
@@ -323,7 +323,7 @@ class HeldLeasesTest : public ResultsTest {
     EXPECT_TRUE(reply.assignment);
     return *reply.assignment;
   }
-  // A result that names only its lease.
+  // Makes a result that names only its lease, as if the lease id was guessed.
   static ReportCrawl Guess(const Assignment& assignment, const Reporter& reporter,
                            Instant fetched) {
     ReportCrawl report{.lease = assignment.lease, .fetched = fetched, .reporter = reporter};
@@ -362,7 +362,8 @@ TEST_F(HeldLeasesTest, AreTheirIdentitysWhenTheyAreOver) {
   EXPECT_EQ(Apply(late, 82).disposition, Disposition::kDuplicate);
 }
 
-// If the result also names the page's URL, it counts as an observation, as if it had no lease.
+// A result for the lease of another identity counts as an observation if it also names the page's
+// URL, as if it had no lease.
 TEST_F(HeldLeasesTest, OfOthersAreNoneAndTheFetchIsAnObservation) {
   AddCrawled("a", 0);
   const Assignment assignment = OutTo("identity good", 10);
@@ -373,8 +374,8 @@ TEST_F(HeldLeasesTest, OfOthersAreNoneAndTheFetchIsAnObservation) {
   EXPECT_EQ(counters().leases, 1u);
 }
 
-// A result that names only the page does not end the lease of another identity. Page and host stay
-// leased.
+// A result that names only the page does not end the lease of another identity. The page and its
+// host stay leased.
 TEST_F(HeldLeasesTest, OfOthersAreNotEndedByTheUrlAlone) {
   AddCrawled("a", 0);
   const Assignment assignment = OutTo("identity good", 10);

@@ -343,7 +343,7 @@ class BigShardTest : public testing::Test {
     if (pick) state_.PutBack(pick->page);
     return pick.has_value();
   }
-  // Returns the number of slices; picks continue in between.
+  // Makes room in slices, and picks pages between the slices. Returns the number of slices.
   int MakeRoom() {
     int slices = 1;
     while (!state_.policies().MakeRoom()) {

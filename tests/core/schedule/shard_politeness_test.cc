@@ -202,7 +202,7 @@ TEST_F(ShardPolitenessTest, RetryAfterHoldsInLateResults) {
   EXPECT_EQ(Report(*late, 700, CrawlOutcome::kUnchanged, 200, Duration::Seconds(500)).disposition,
             Disposition::kObservedOnly);
   EXPECT_FALSE(Next(1199.9));
-  // Results by URL, fetched before the last crawl.
+  // These results name only the URL. Their fetches were earlier than the last crawl.
   Crawl(1300);
   ReportCrawl by_url{.key = Key("a.example/1"), .fetched = At(3)};
   by_url.outcome = CrawlOutcome::kUnchanged;
@@ -247,7 +247,7 @@ TEST_F(ShardPolitenessTest, AHostThatThrottlesIsLeftAloneForLongerAndLonger) {
     at += pause + 0.001;
   }
   EXPECT_EQ(shard_.state().counters().throttled, 6u);
-  // Only time without throttling reduces the count; successes do not.
+  // Only time without throttling reduces the count of throttled answers. Successful fetches do not.
   for (int i = 0; i < 5; ++i) Crawl(at + 2 * i);
   EXPECT_EQ(Host("a.example").throttles, 6);
   Crawl(at + 10, CrawlOutcome::kError, 429);
@@ -256,8 +256,8 @@ TEST_F(ShardPolitenessTest, AHostThatThrottlesIsLeftAloneForLongerAndLonger) {
   EXPECT_EQ(Host("a.example").throttles, 1);
 }
 
-// The only page of a throttling host waits about as long as its host may have to. In contrast to
-// the wait of a dead address, this wait does not grow for ever.
+// The only page of a host that throttles waits about as long as a host can be made to wait. The
+// wait of a dead address grows for ever; this wait does not.
 TEST_F(ShardPolitenessTest, APageOfAHostThatThrottlesIsNotGivenUp) {
   Add("a.example/503");
   double at = 1;

@@ -54,7 +54,7 @@ TEST_F(ShardStateTest, APageOfAnEarlierReleaseGoesByTheTextItWasStoredUnder) {
   unleased.outcome = CrawlOutcome::kChanged;
   EXPECT_EQ(Apply(unleased, 200'001).disposition, Disposition::kApplied);
   EXPECT_EQ(Page("old").detail.crawls, 3u);
-  // If a page has the sent key itself, it takes precedence.
+  // A page whose key equals the key that was sent takes precedence over the older page.
   Apply(Upsert("new"), 200'002);
   const RemovePage remove{.key = Key("new"), .as_sent = Key("old")};
   EXPECT_TRUE(Apply(remove, 200'003).status.ok());
@@ -613,7 +613,7 @@ TEST_F(ShardStateTest, RefusesPagesBeyondTheMost) {
   options.max_pages = 3;
   MemoryShard shard(options);
   ASSERT_EQ(shard.Apply(Upsert("a"), At(0)).disposition, Disposition::kCreated);
-  // The same in one batch.
+  // Sends the same events in one batch.
   const std::vector<Event> events = {Upsert("b"), Upsert("a"), Upsert("c"), Upsert("d")};
   const std::vector<Reply> replies = shard.Apply(events, At(1));
   EXPECT_EQ(replies[2].disposition, Disposition::kCreated);

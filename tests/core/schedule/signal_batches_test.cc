@@ -61,7 +61,8 @@ TEST_F(SignalBatchesTest, OtherEventsSeeTheEstimate) {
   ExpectEstimated(100);
 }
 
-// The first signal counts while time passes.
+// The second signal comes later than the first, so it must see the estimate that the first has
+// changed.
 TEST_F(SignalBatchesTest, LaterSignalsSeeTheEstimate) {
   Begin();
   ASSERT_EQ(Step(Signal("a"), 100).disposition, Disposition::kApplied);

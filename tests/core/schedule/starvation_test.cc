@@ -16,8 +16,8 @@ namespace {
 constexpr int kPages = 60;
 constexpr Duration kTick = Duration::Hours(1);
 
-// Pages whose importance spans nine decades, crawled at each tick. Records the longest time of each
-// page without a crawl.
+// Pages whose importance spans nine decades. One page is crawled at each tick. Records the longest
+// time of each page without a crawl.
 class StarvingWorld {
  public:
   StarvingWorld(const std::string& policy, Duration max_interval, double decades = 9)

@@ -133,7 +133,7 @@ TEST_P(UrgencyTest, TheDefaultTakesWhatLosesMostByWaiting) {
   EXPECT_NEAR(next->value / Explain(is_default ? "rare" : "important", 32).value, 1, 1e-6);
 }
 
-// The weighed value might be almost 0 already.
+// The value, weighed by the price, might be almost 0 already.
 TEST_P(UrgencyTest, WhatIsWorthSomethingGoesOutInTheEnd) {
   UpsertPage hardly = Upsert("hardly", 1.5e-45);
   hardly.last_crawl = At(0);
