@@ -88,7 +88,7 @@ TEST_F(StandbyTest, TakesWhatItHasLoadedLast) {
   standby_.Outdate();
   EXPECT_EQ(progress_.pages, 0U);
   ASSERT_TRUE(standby_.Prepare(*store_).ok());
-  // After the standby has the turn, the leader's silence no longer matters.
+  // Once the standby has the turn, it no longer matters whether the leader is silent.
   silent_ = false;
   turn_ = true;
   EXPECT_TRUE(standby_.MayOwn());
@@ -175,7 +175,8 @@ TEST_F(StandbyTest, WhatIsOutOfDateOrHasFailedIsLoadedAnewAfterARest) {
     if (fails) fault_ = absl::ResourceExhaustedError("no memory");
     ASSERT_TRUE(standby_.Prepare(*store_).ok());
     if (!fails) standby_.Outdate();
-    // The store is told once that nothing is prepared.
+    // The first call tells the store that nothing is prepared. The standby loads again only after a
+    // pause.
     EXPECT_FALSE(standby_.MayOwnSoon());
     EXPECT_FALSE(standby_.MayOwnSoon());
     if (fails) break;

@@ -65,7 +65,7 @@ const PageRecord& Second() {
 }
 
 std::string KeyOf(const PageRecord& page) { return storage::PageKeyOf(page.number); }
-// Returns the lease key that Fill() used. Another row can follow it.
+// Returns the key of row `sequence` in the lease log that Fill() writes.
 std::string LeaseKey(uint64_t sequence) { return storage::LeaseKeyOf(0, sequence); }
 
 // --- Rows that are well formed by themselves

@@ -47,7 +47,8 @@ TEST(ShortenTexts, BoundsAnAcknowledgementAndSaysWhereTextIsMissing) {
   EXPECT_EQ(last.error().reason(), "...");
 }
 
-// Each server of a fleet shortens only its own part. The bound also applies to the joined answer.
+// Each server of a fleet shortens the texts of its own part only. The joined answer must keep the
+// bound, too.
 TEST(ShortenTexts, HoldsForPartsTogether) {
   v1::BatchAck all;
   PartedAck parted(/*sequence=*/7, 1000, 3, [&](v1::BatchAck ack) { all = std::move(ack); });
@@ -91,7 +92,8 @@ TEST(PartOfAMessage, KeepsItsItemsAndTheirFaults) {
   EXPECT_EQ(faults[2].item, 2);
 }
 
-// Reading a message replaces its bad bytes, so another server would otherwise accept the item.
+// Reading a message replaces its invalid bytes. So if the item were passed on, another server would
+// accept it.
 TEST(PartOfAMessage, HasNoItemThatIsRefusedForItsTexts) {
   const std::vector<TextFault> faults = {{1, "etag"}, {2, "etag"}, {2, "url"}};
   EXPECT_FALSE(HasRefusedText(faults, 0));

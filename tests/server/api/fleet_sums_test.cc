@@ -47,8 +47,8 @@ TEST(FleetSumsTest, FreshnessIsTheMeanOfAllPagesAndTheEpochIsTheLastOne) {
   EXPECT_EQ(sum.schedule().pause_reason(), "a new disk");
   EXPECT_EQ(sum.ingest().results_gone(), 11U);
   EXPECT_EQ(sum.store().write_error(), "disk full");
-  // A division without pages does not change any mean. A division without an epoch is the furthest
-  // behind, so the sum has no epoch time either.
+  // A division without pages does not change any mean. A division that has had no epoch counts as
+  // the furthest behind, so the sum has no epoch time either.
   AddAnswer(v1::GetStatisticsRequest(), v1::GetStatisticsResponse(), &sum);
   EXPECT_DOUBLE_EQ(sum.pages().believed_freshness(), 0.6);
   EXPECT_FALSE(sum.pages().has_last_epoch_time());

@@ -55,7 +55,7 @@ TEST(FromProto, HostsComeFromHostsAndUrls) {
     EXPECT_EQ(*host, "example.test");
   }
   EXPECT_EQ(ConvertHost("").status().message(), "host: is empty");
-  // The message names the field only once.
+  // The message names the field once, not twice.
   EXPECT_EQ(ConvertHost("a b").status().message(), "host: holds a space or control character");
   EXPECT_EQ(ConvertHost("http://:80/x").status().message(), "host: is missing");
   EXPECT_EQ(ConvertHost("a.test:x").status().message(), "host: port must be 0 to 65535");

@@ -46,7 +46,8 @@ TEST(TracerTest, FollowsTheShare) {
   EXPECT_NE(tracer.Sample("/a/B", "id"), nullptr);
 }
 
-// The parts follow each other without a gap. The parts of the shard that finished last count.
+// The parts follow each other without a gap. If several shards take part, the parts of the one that
+// finished last count.
 TEST(MessageTraceTest, SaysHowLongEachPartTook) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), &std::fclose);
   SetLogFile(file.get());

@@ -63,8 +63,8 @@ TEST(StandbyRosterTest, AwaitsThoseThatMayTakeOverAndCanLoad) {
   roster.AskToLoad();
   EXPECT_TRUE(roster.asked_to_load());
   EXPECT_TRUE(roster.AwaitLoaded(clock, kSoon)) << "there is nobody";
-  // A standby that has never read the whole log cannot take over. A standby of an earlier release
-  // loads the pages only after it has taken over.
+  // Neither of these delays the wait. `reading` has never read the whole log, so it cannot take
+  // over. `before` is of an earlier release, which loads the pages only after it has taken over.
   v1::FleetStandby reading = Called("reading");
   reading.set_loaded(false);
   v1::FleetStandby before = Called("before");

@@ -100,8 +100,8 @@ TEST_F(WireTest, CountsWhatIsCompressedBeforeItIsInflated) {
   EXPECT_EQ(SizeOf(grpc::ByteBuffer()), 0U);
 }
 
-// A request that has only some numbers and texts may have only 64 KiB, whatever fields a client
-// adds.
+// A request that contains only some numbers and texts may take at most 64 KiB, whatever fields a
+// client adds.
 TEST_F(WireTest, TakesLittleWhereNothingIsRepeated) {
   const std::string unknown = "\xc2\x3e\xf0\xa2\x04" + std::string(70'000, '\0');  // field 1000
   for (const std::string& bytes : {unknown, Gzip(unknown)}) {

@@ -124,7 +124,7 @@ TEST(Identities, DoesNotPretendToLimitWorkersAndAdmins) {
   EXPECT_EQ(ParseError(FileWith("    roles: [worker]\n    items_per_second: 5")), "");
 }
 
-// If a file has a token in place of its hash, the token must not get into the log.
+// A file might contain a token where its hash belongs. The token must not get into the log.
 TEST(Identities, NeverQuotesWhatMayBeASecret) {
   EXPECT_THAT(ParseError("identities:\n  - name: a\n    token_sha256: hunter2\n"),
               testing::AllOf(HasSubstr("64 hexadecimal digits"), Not(HasSubstr("hunter2"))));

@@ -16,8 +16,8 @@ TEST(Countdown, TellsTheLastAlone) {
   EXPECT_TRUE(countdown.Arrive());
 }
 
-// The writes are deliberately not atomic: the thread sanitizer reports them if the last thread
-// might not see them.
+// The writes are deliberately not atomic. If the last thread might not see them, the thread
+// sanitizer reports it.
 TEST(Countdown, TheLastSeesWhatTheOthersWrote) {
   constexpr size_t kThreads = 8;
   for (int round = 0; round < 100; ++round) {

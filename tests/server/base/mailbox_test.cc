@@ -113,7 +113,7 @@ TEST(Mailbox, WaitsForMoreThanWasThere) {
   EXPECT_EQ(box.Push(2, 8, At(0)), PushOutcome::kTakenOver);
   std::vector<int> items;
   (void)box.DrainAhead(100, &items);
-  // The item arrived before the wait, which must not miss it.
+  // The item arrives before the wait begins, and must not be missed.
   EXPECT_EQ(box.PushAlways(3), PushOutcome::kTaken);
   box.WaitForMore(Duration::Infinite());
   box.Wake();

@@ -17,7 +17,7 @@ TEST(ItemBudget, ASecondsWorthMayComeAtOnceAndWhatIsMoreIsPaidFor) {
   EXPECT_FALSE(budget.Full(After(1)));
   EXPECT_EQ(budget.TakeIfLeft(1, After(1)), Duration());
   EXPECT_TRUE(budget.Full(After(3)));
-  // After a long pause the budget has only the items of one second.
+  // After a long pause, the budget allows only the items of one second at once.
   EXPECT_EQ(budget.Take(20, After(1000)), Duration::Seconds(1));
 }
 
@@ -64,8 +64,8 @@ TEST(NamedBudgets, InventedNamesTakeNoMemory) {
   // A client with a configured rate always has a separate budget.
   const auto own = budgets.Of("own", 5, After(0.5));
   EXPECT_EQ(budgets.Of("own", 5, After(0.5)), own);
-  // A full bucket can be replaced by that of a new client. A budget that is in use or in debt
-  // stays.
+  // A full budget that nobody uses can be replaced by that of a new client. A budget that is in use
+  // or in debt stays.
   const auto later = budgets.Of("later", std::nullopt, After(10));
   EXPECT_NE(later, others);
   EXPECT_EQ(budgets.size(), 4U);

@@ -18,7 +18,7 @@ struct Left {
   std::future<void> may_go;
   std::atomic<std::thread::id>* gone_on;
   ~Left() {
-    // Destroy() would not return in time if it waited for this.
+    // If Destroy() waited for this destructor, it would not return in time.
     (void)may_go.wait_for(std::chrono::seconds(10));
     *gone_on = std::this_thread::get_id();
   }

@@ -62,7 +62,7 @@ TEST(RisingTime, SaysHowFarItIsAhead) {
   EXPECT_EQ(time.ahead(), Duration::Days(1));
 }
 
-// The bound also holds if the time is rarely read.
+// The limit on the loss also holds if the time is rarely read.
 TEST(RisingTime, NeverLosesMoreThanItsPart) {
   RisingTime time;
   EXPECT_EQ(At(time, kStart, 0), kStart);

@@ -5,7 +5,8 @@
 namespace freshet {
 namespace {
 
-// Makes turns of a thread whose events take the time `cost`.
+// Makes `turns` turns, each with as many events as allowed. Each event takes `cost`. Returns the
+// number of events that the next turn may have.
 size_t After(TurnSize& size, int turns, Duration cost) {
   for (int i = 0; i < turns; ++i) {
     size.Took(size.events(), cost * static_cast<int64_t>(size.events()));
@@ -23,7 +24,7 @@ TEST(TurnSize, FollowsTheCostOfEvents) {
   EXPECT_EQ(After(size, 5, Duration::Micros(5)), 4000U);
 }
 
-// After a few cheap events, many expensive ones can come.
+// The next turn might have many expensive events, although the last few were cheap.
 TEST(TurnSize, ShortTurnsDoNotMakeItGrow) {
   TurnSize size(100, 4000, Duration::Millis(20));
   (void)After(size, 1, Duration::Micros(40));
@@ -32,7 +33,7 @@ TEST(TurnSize, ShortTurnsDoNotMakeItGrow) {
   EXPECT_EQ(size.events(), 500U);
 }
 
-// A turn that is much shorter than its commit would only cost throughput.
+// Making a turn much shorter than its commit would only reduce the throughput.
 TEST(TurnSize, TurnsMayTakeAsLongAsASlowCommit) {
   TurnSize size(100, 4000, Duration::Millis(20));
   size.Took(4000, Duration::Millis(250), Duration::Millis(300));

@@ -1,5 +1,5 @@
 // Tests that the files generated from the table of keys equal those in the repository. If
-// FRESHET_WRITE_GOLDEN is in the environment, writes them.
+// FRESHET_WRITE_GOLDEN is in the environment, writes these files.
 #include "server/config/describe.h"
 
 #include <cstdlib>
@@ -52,8 +52,8 @@ TEST(ConfigDescription, EveryKeyIsDescribed) {
   }
 }
 
-// If a configuration in which every value differs from its default is printed, and the text is
-// loaded, the result is the same configuration.
+// Prints a configuration in which every value differs from its default. Loading the text gives the
+// same configuration.
 TEST(ConfigDescription, WhatIsPrintedGivesTheSame) {
   LoadedConfig loaded;
   LoadYaml(R"(

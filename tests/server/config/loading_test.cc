@@ -58,8 +58,8 @@ TEST_F(LoadingTest, NamesEveryProblemWithItsLine) {
   EXPECT_EQ(loaded.problems[4].line, 5);
   EXPECT_EQ(loaded.Describe(loaded.problems[1]), loaded.file + ":3: " + loaded.problems[1].text);
   EXPECT_THAT(std::string(loaded.status().message()), HasSubstr("(and 5 more: --check-config"));
-  // Valid keys are used even if others are wrong, so that errors are not reported for keys that
-  // depend on them.
+  // Valid keys are used even if other keys are invalid. Otherwise, keys that depend on them would
+  // be reported as wrong, too.
   EXPECT_EQ(loaded.config.shards, 3);
 }
 

@@ -1,4 +1,4 @@
-// A shard as the ranking of its bids sees it: an index with pages of some classes. Tests compare
+// Stands for a shard when its bids are ranked: an index with pages of some classes. Tests compare
 // each pick with all pages, one by one.
 #ifndef FRESHET_TESTS_SERVER_ENGINE_BIDDER_H_
 #define FRESHET_TESTS_SERVER_ENGINE_BIDDER_H_

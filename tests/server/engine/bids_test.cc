@@ -33,8 +33,8 @@ TEST(BidRanking, TheDearestGoesFirst) {
 
 TEST(BidRanking, ValuesAndUrgenciesTakeTurnsByPages) {
   BidRanking ranking;
-  // Urgencies of plans are in the billions, and values can have any size. Neither kind may displace
-  // the other.
+  // Plans bid urgencies, which are in the billions. Other policies bid values, which can have any
+  // size. Neither kind may displace the other.
   const ShardBid planned = ByPlan({7e9, 7e9}, 300);
   const ShardBid cheap = ByValue({1e-3, 1e-3}, 60);
   const ShardBid dear = ByValue({1e12, 1e12}, 40);

@@ -21,7 +21,7 @@ std::string NameOf(int i) { return "c" + std::to_string(i); }
 
 class ClassTableTest : public testing::Test {
  protected:
-  // Makes a change, which all shards apply.
+  // Stages a change of the crawl id's class and keeps it, as after all shards have applied it.
   void Tell(const std::string& crawl_id, bool of_rate = false) {
     const auto staged = classes_.Stage(crawl_id, of_rate);
     ASSERT_TRUE(staged.ok()) << staged.status();
@@ -33,7 +33,8 @@ class ClassTableTest : public testing::Test {
     if (*tell) Tell(crawl_id);
     return true;
   }
-  // Names crawl ids until the client gets no more. Returns the crawl ids that it got.
+  // Lets the client name new crawl ids until it gets no more classes. Returns the crawl ids that
+  // got one.
   std::vector<std::string> Fill(const Claim& claim, const std::string& prefix, int64_t second) {
     std::vector<std::string> names;
     for (int i = 0; Give(prefix + NameOf(i), claim, second); ++i)
@@ -146,7 +147,7 @@ TEST_F(ClassTableTest, OneThatIsNamedAgainStays) {
   classes_.OnDeclassed(1, mine[0]);
   EXPECT_EQ(classes_.Of(mine[0]), before);
   Tell(mine[0]);
-  // Counts that shards reported earlier do not free the class.
+  // These reports of the shards belong to the earlier removal, so they do not free the class.
   Declass(mine[0]);
   EXPECT_EQ(classes_.Of(mine[0]), before);
 }

@@ -19,7 +19,7 @@ Status LimitPages(CrawlRecord* record) {
   return absl::OkStatus();
 }
 
-// Asks for a change at the moment when another one ends.
+// A change is requested at the moment when another one ends.
 TEST(Crawls, StoresEachChangeOnceWheneverItIsAskedFor) {
   std::deque<std::function<void()>> answers;
   std::vector<std::string> told;

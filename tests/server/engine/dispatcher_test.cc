@@ -42,7 +42,7 @@ class CountingSink final : public AssignmentSink {
   std::promise<std::map<std::string, int>> done_;
 };
 
-// In the middle of a change of policy, one shard already has its plan, and the other still uses its
+// During a change of policy, one shard can already have its plan while another still uses its
 // index.
 TEST(Dispatcher, SharesTicksBetweenShardsThatPickByDifferentKindsOfPolicy) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}, CrawlPolicy(PlanMethod::kUniform)});
@@ -112,7 +112,7 @@ TEST(Dispatcher, BoundsWhatInventedNamesTake) {
   (void)join("elsewhere", "there", 1)->Await();
   EXPECT_EQ(dispatcher.stats().workers_at_allowance, 1u);
   EXPECT_EQ(dispatcher.stats().newcomer_leases, 5u);
-  // A worker that has reported results gets pages.
+  // A worker whose name has results gets pages.
   LeaseTallies answered;
   answered[{"here", "proven"}].answered = 1;
   dispatcher.OnLeases(answered);
@@ -134,7 +134,7 @@ TEST(Dispatcher, BoundsWhatInventedNamesTake) {
   dispatcher.Stop();
 }
 
-// The share is the same for any number of new names.
+// The share of newcomers is the same for any number of new names.
 TEST(Dispatcher, NewcomersGetEveryFourthPageWhileOthersWantThem) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
   shards.Fill(0, 400);
@@ -159,7 +159,7 @@ TEST(Dispatcher, NewcomersGetEveryFourthPageWhileOthersWantThem) {
   (void)sink->Await();
   std::vector<std::string> order;
   for (const RecentAssignment& one : dispatcher.recent()) order.push_back(one.worker);
-  // Newcomers have five of the 20 pages from the last page of the proven worker on.
+  // Among the 20 pages that begin with the proven worker's last page, newcomers have five.
   const auto last = std::find(order.begin(), order.end(), "proven");
   ASSERT_LT(last + 20, order.end());
   EXPECT_EQ(std::count(last, last + 20, "proven"), 15);
@@ -221,7 +221,7 @@ TEST(Dispatcher, NewcomersGetTheirShareWherePagesAreScarce) {
   dispatcher.Stop();
 }
 
-// This works on a busy machine, too, because missed ticks are made up for.
+// This test also works on a busy machine, because the dispatcher makes up for missed ticks.
 TEST(Dispatcher, UsesTicksAsLateAsItMay) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
   shards.Fill(0, 300);
@@ -310,15 +310,15 @@ TEST_F(StalledDispatcher, LeavesAHostAloneFromWhenItsPageLeft) {
   dispatcher_.Leave(*worker);
 }
 
-// A server that may hand out pages only at certain times, because other servers have their turns at
-// the other times.
+// A server that may hand out pages only in its turns, because other servers hand out theirs at the
+// other times.
 class DispatcherWithTurns : public testing::Test {
  protected:
   ~DispatcherWithTurns() override { dispatcher_.Stop(); }
 
-  // Expects that no page is handed out while `turn` returns a different value each time, and that
-  // all leases end. Afterwards the page is handed out in one turn. The dispatcher calls `turn`
-  // before each hand-out.
+  // The dispatcher calls `turn` before each hand-out. While `turn` returns a different value each
+  // time, no page may be handed out, and all leases must end. Afterwards, the turn stays the same,
+  // and the page is handed out.
   void ExpectNothingToLeave(Dispatcher::Turn turn) {
     shards_.TellLeases([this](const LeaseTallies& tallies) {
       for (const auto& [key, tally] : tallies) ended_ += tally.ended;
@@ -423,7 +423,7 @@ class DeliverySink final : public AssignmentSink {
   std::promise<int> done_;
 };
 
-// One message for each assignment would cost more than everything else.
+// If each assignment were a separate message, the messages would cost more than everything else.
 TEST(Dispatcher, DeliversTicksTogetherThatAreVeryClose) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
   shards.Fill(0, 2000);
@@ -441,8 +441,8 @@ TEST(Dispatcher, DeliversTicksTogetherThatAreVeryClose) {
   dispatcher.Stop();
 }
 
-// Otherwise many workers would cost many messages. A delivery has the pages of one turn of a
-// worker, or the rest of one release.
+// If ticks that are close together went to different workers, there would be many messages. A
+// delivery has all pages of one turn of a worker, or the rest of one release of ticks.
 TEST(Dispatcher, GivesTicksToOneWorkerThatAreVeryClose) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
   shards.Fill(0, 2000);
@@ -494,8 +494,8 @@ TEST(Dispatcher, GivesNothingMoreToAWorkerThatIsBehind) {
   dispatcher.Grant(*worker, 5000);
   const auto delivered = [&](size_t before) {
     WaitUntil([&] { return lazy->delivered() != before; });
-    // Pages that are already reserved for the worker are still delivered. Afterwards the ticks of
-    // the worker count as unused, for lack of credit.
+    // Pages that are already reserved for the worker are still delivered. After that, its ticks
+    // count as unused for lack of credit.
     const uint64_t unused = dispatcher.stats().ticks_without_credit;
     WaitUntil([&] { return dispatcher.stats().ticks_without_credit >= unused + 50; });
     return lazy->delivered();

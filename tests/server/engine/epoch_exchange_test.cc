@@ -242,7 +242,7 @@ TEST(Epochs, EndWhereverTheyAreWhenShardsStop) {
   }
 }
 
-// If a slice read all slots, callers that wait for the shard or for its end would be delayed.
+// If a slice read all slots, it would delay callers that wait for the shard or for its end.
 TEST(Epochs, ASliceLooksIntoFewSlots) {
   TempDir dir;
   StoreOptions store_options;

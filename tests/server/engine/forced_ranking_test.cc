@@ -68,7 +68,7 @@ TEST(ForcedRanking, AtOtherTicksTheyGoWhereNothingElseIsBid) {
   EXPECT_THAT(Rank({only_forced, cheap}, {true, true, true}, ranking), ElementsAre(0, 0, 0));
 }
 
-// The turns do not depend on how late the pages of a large domain are.
+// The turns of domains do not depend on how late the pages of a large domain are.
 TEST(ForcedRanking, DomainsTakeTurnsOverAllShards) {
   BidRanking ranking;
   int of_good = 0;
@@ -102,7 +102,7 @@ TEST(ForcedRanking, OwnersTakeTurnsHoweverManyCrawlIdsOneHas) {
   EXPECT_NEAR(of_good, 50, 2);
 }
 
-// The shard bids this page after another one.
+// The second shard bids the page of crawl id 2 behind a page of another crawl id.
 TEST(ForcedRanking, APageDoesNotWaitBehindACrawlIdWhoseTurnItIsNot) {
   BidRanking ranking;
   int of_good = 0;

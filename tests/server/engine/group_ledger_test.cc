@@ -68,12 +68,13 @@ TEST(GroupLedger, ForgetsGroupsOfWhichNothingIsOut) {
     (void)ledger.TakeNews();
     most = std::max(most, ledger.size());
   }
-  // Ten seconds of delay keep 1,000 groups at a time.
+  // Groups are remembered for a delay of ten seconds, in which 1,000 groups come.
   EXPECT_LT(most, 5000U);
   EXPECT_GT(most, 900U);
 }
 
-// While assignments are paused, nobody takes the updates, but hosts can still move between groups.
+// While assignments are paused, nobody takes the updates from the ledger, but hosts can still move
+// between groups.
 TEST(GroupLedger, ForgetsThemAlsoWhereNobodyTakesTheNews) {
   GroupLedger ledger(2);
   Instant now = kNow;

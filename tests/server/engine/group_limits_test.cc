@@ -287,8 +287,8 @@ class GroupLimitsTest : public testing::TestWithParam<GroupLimitsCase> {
     std::optional<double> best = BestAmong(its, tick, at);
     return best ? best : BestAmong(kAllClasses, tick, at);
   }
-  // Returns true if the shard bid another page of the same host or group that has no tick yet. Such
-  // pages compete again in the next hand-out.
+  // Returns true if `page` is hidden: in its place, the shard bid another page of the same host or
+  // group, which has no tick yet. A hidden page competes again in the next hand-out.
   [[nodiscard]] bool Hidden(size_t shard, const GroupedPage& page, size_t tick) {
     const ShardBid& bid = (*bids_)[shard];
     const HostGroup* group = shards_[shard]->GroupOf(page.entry.host);
@@ -344,7 +344,7 @@ TEST_P(GroupLimitsTest, HoldAndEveryPickIsTheBest) {
   }
   EXPECT_GT(assigned_, kRounds) << "ticks go on";
   EXPECT_GT(grouped_, kRounds / 5);
-  // A bid that is cut off costs another round, so this must be rare.
+  // A hand-out that ends early costs another round of bids, so this must be rare.
   EXPECT_LT(cut_, kRounds / 2);
 }
 

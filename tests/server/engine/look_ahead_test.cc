@@ -341,7 +341,8 @@ TEST_F(LookAheadTest, AGateIsLookedAheadToForASinglePage) {
   EXPECT_TRUE(second.get().front().status.ok());
 }
 
-// During a long commit, the shard takes the events of one turn. Then the mailbox fills up.
+// During a long commit, the shard takes the events of only one turn ahead. After that, the mailbox
+// fills up.
 TEST_F(LookAheadTest, NoMoreThanATurnIsTakenIn) {
   Load();
   disk_.Close();
@@ -363,7 +364,7 @@ TEST_F(LookAheadTest, NoMoreThanATurnIsTakenIn) {
   PushOutcome last = PushOutcome::kTaken;
   while (taken.size() < 1000 && last != PushOutcome::kFull) last = push();
   EXPECT_EQ(last, PushOutcome::kFull);
-  // The mailbox and one turn.
+  // Accepted messages are either in the mailbox or in the one turn that the shard has taken.
   EXPECT_LE(taken.size(), (kHardWeight + limits::kMaxEventsPerCommit) / kMost);
   auto read = Read(Key(0));
   EXPECT_TRUE(ComesSoon(read)) << "though no more is taken in";

@@ -1,4 +1,4 @@
-// A worker that ignores the assignments that it gets.
+// A sink that ignores the assignments of its worker.
 #ifndef FRESHET_TESTS_SERVER_ENGINE_NO_SINK_H_
 #define FRESHET_TESTS_SERVER_ENGINE_NO_SINK_H_
 

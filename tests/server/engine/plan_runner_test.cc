@@ -82,7 +82,7 @@ TEST_F(PlanRunnerTest, StopDoesNotWaitForThePlanToBeHandedOut) {
                    [&](const Status& status) { planned.set_value(status); });
   planning.get_future().get();
   std::thread stop([&] { runner.Stop(); });
-  // A stopping runner answers at once.
+  // The calls of SetMethod() are answered at once as soon as the runner is stopping.
   for (bool stops = false; !stops;) {
     auto answered = std::make_shared<std::atomic<bool>>(false);
     runner.SetMethod(PlanMethod::kLcComplete, [answered](const Status&) { *answered = true; });

@@ -12,7 +12,8 @@ namespace {
 
 using testing::HasSubstr;
 
-// A client can make quarantines begin and end by reporting pages as unchanged and changed in turn.
+// A client can make a quarantine begin and end again and again, by reporting pages as unchanged and
+// as changed in turn.
 TEST(QuarantineLog, SaysThatOnesBeginAndEndOnceAMinute) {
   const SaidLines said;
   QuarantineLog log;

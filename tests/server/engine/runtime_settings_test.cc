@@ -54,7 +54,8 @@ TEST_F(RuntimeSettingsTest, WhatIsRefusedIsNotCarriedAlong) {
   Change([](Settings* settings) { settings->paused = true; });
   SetRate(7);
   Answer(false);
-  // The pause came while the rate was being stored, so it is stored without that rate.
+  // The pause came while the rate was being stored. The pause is stored without the rate, which was
+  // refused.
   EXPECT_EQ(stored_, (Settings{.paused = true}));
   Answer(true);
   EXPECT_EQ(stored_, (Settings{.crawl_rate = Rate::PerSecond(7), .paused = true}));

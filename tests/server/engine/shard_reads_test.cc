@@ -1,4 +1,5 @@
-// Tests reads of clients at a shard: so few are served at a time that other work does not wait.
+// Tests reads of clients at a shard. The shard serves only a few reads at a time, so that other
+// work does not wait.
 #include <algorithm>
 #include <cstdint>
 #include <future>
@@ -32,7 +33,7 @@ TEST(ShardReads, OneTooManyIsRefused) {
   EXPECT_EQ(shards[0].Read(never, kServer), PushOutcome::kFull);
   release.set_value();
   done.get_future().get();
-  // There is room again.
+  // There is room for a read again.
   std::promise<void> again;
   EXPECT_EQ(shards[0].Read([&](const ShardView&) { again.set_value(); }, kServer),
             PushOutcome::kTaken);
@@ -78,7 +79,7 @@ TEST(ShardReads, PartsOfListsTakeTurnsByClient) {
   release.set_value();
   shards[0].Stop();
   ASSERT_EQ(order.size(), 21U);
-  // The turn under Hold() may have served one part.
+  // The turn that Hold() blocked may have served one part itself.
   EXPECT_LE(std::find(order.begin(), order.end(), 3U) - order.begin(), 2);
 }
 
@@ -102,7 +103,7 @@ TEST(ShardReads, DoNotHoldUpEvents) {
   release.set_value();
   answered.get_future().get();
   const auto [reads, long_reads] = before.get_future().get();
-  // The turn under Hold() may have served some of these reads itself.
+  // The turn that Hold() blocked may have served some of these reads itself.
   EXPECT_LE(reads, limits::kReadsPerTurn);
   EXPECT_LE(long_reads, 1u);
   shards[0].Stop();

@@ -25,7 +25,8 @@ namespace {
 using testing::Each;
 using testing::Le;
 
-// A processor on which every event takes a millisecond, counted at each commit. Thread-safe.
+// Measures processor time as if every event took a millisecond. The time is added at each commit.
+// Thread-safe.
 class DearEvents final : public ShardObserver {
  public:
   void OnCommit(Duration, size_t events) override {
@@ -36,7 +37,7 @@ class DearEvents final : public ShardObserver {
   void OnFailure(uint16_t, const Status&) override {}
   void OnPagesMayBeDue() override {}
 
-  // With `jumps`, the events of a turn take long even before its commit.
+  // After Jump(), each call adds time, as if the events of a turn took long before its commit.
   [[nodiscard]] Duration used() {
     if (jumps_) used_us_ += 2 * limits::kLongestEventTurn.micros();
     return Duration::Micros(used_us_);

@@ -113,7 +113,7 @@ class TickSharesTest : public testing::Test {
   std::vector<std::unique_ptr<Bidder>> shards_;
 };
 
-// Expects the share of `ticks` within 2%, or one tick.
+// Expects `count` to be the share of `ticks`, within 2% or one tick.
 #define EXPECT_SHARE(count, share, ticks) \
   EXPECT_NEAR(count, (share) * (ticks), std::max(1.0, 0.02 * (share) * (ticks)))
 

@@ -70,8 +70,8 @@ TEST(TurnQueue, DropsThoseWhoTakeNothingAnyMore) {
   EXPECT_EQ(queue.Takes(Any), kTwo);
 }
 
-// Otherwise a client whose calls find nothing would come after all others for as long as it has
-// called.
+// If unused turns counted, a client whose calls found nothing would later come after all others for
+// as long as it had called.
 TEST(TurnQueue, TurnsThatWereNotUsedCountForNothing) {
   TurnQueue queue;
   for (WorkerId id = 1; id <= 1000; ++id) {

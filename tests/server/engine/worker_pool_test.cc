@@ -1,5 +1,5 @@
-// Tests that thousands of workers can come and go. None leaves anything behind, and no turn waits
-// for others.
+// Tests that thousands of workers can come and go. None of them leaves anything behind, and none
+// delays the turns of others.
 #include "server/engine/worker_pool.h"
 
 #include <memory>
@@ -56,7 +56,8 @@ class WorkerPoolTest : public ::testing::Test {
   Deliveries deliveries_;
 };
 
-// The first worker in the order takes none of these pages, so its place in the queue stays.
+// The first worker in the queue takes none of these pages, so it is never removed. Ended calls
+// behind it must still leave the queue.
 TEST_F(WorkerPoolTest, CallsThatAreOverAreInNoQueue) {
   (void)Join("idle", kOthers);
   for (int i = 0; i < 20'000; ++i) {
@@ -85,7 +86,8 @@ TEST_F(WorkerPoolTest, NewcomersWithoutRoomComeInWithTheirFirstResult) {
   std::vector<WorkerId> ids;
   for (int i = 0; i < 100; ++i) ids.push_back(Join(std::to_string(i), kOurs));
   ids.push_back(Join("others", kOthers));
-  // Workers that got no place are checked again when the first request is settled.
+  // Newcomers that got no place are looked at again once the first pages are settled, so pages are
+  // offered twice.
   for (int i = 0; i < 2; ++i) (void)Take(50);
   EXPECT_EQ(pool_->in_turn(), 0U) << "newcomers hold all they may";
   DispatchStats stats;

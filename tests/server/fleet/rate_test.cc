@@ -88,7 +88,7 @@ class FleetOfTwo : public testing::Test {
       clock_.Advance(RateLeadership::Tick());
       for (auto& [i, division] : divisions_) {
         division.member->Attend();
-        // Each division hands out as much as it may.
+        // Each division hands out as many pages as its rate allows.
         if (!division.member->MayHandOut()) continue;
         division.handed_out.assignments +=
             static_cast<uint64_t>(division.obeyed.per_second() * RateLeadership::Tick().seconds());
@@ -144,7 +144,7 @@ TEST_F(FleetOfTwo, DivisionWithoutWorkersLeavesItsPartToOthers) {
   EXPECT_GT(divisions_[1].obeyed.per_second(), 100);
 }
 
-// The member's clock or the leader's is wrong.
+// A grant ends too late by the member's clock if the clock of the member or of the leader is wrong.
 TEST_F(FleetOfTwo, WhoIsGrantedWhatIsOutsideItsTimeSaysSo) {
   RunFor(Duration::Seconds(5));
   ASSERT_EQ(leadership_->figures()->refusing, 0U);
@@ -176,7 +176,7 @@ TEST_F(FleetOfTwo, WhoIsGrantedWhatIsOutsideItsTimeSaysSo) {
   EXPECT_TRUE(report.refuses);
   EXPECT_FALSE(member.MayHandOut());
   EXPECT_EQ(member.ungranted(), Duration::Seconds(1));
-  // The leader counts such refusals.
+  // The leader counts the members that refuse grants.
   report.node = NodeId(1);
   report.place = 0;
   report.number = 1000;
@@ -221,7 +221,7 @@ TEST_F(FleetOfTwo, ServerThatMayHaveBeenReplacedSaysNothing) {
 }
 
 TEST_F(FleetOfTwo, NextServerOfADivisionHasItsRateAtOnce) {
-  // Workers ask for a few pages at a time, so that it takes a while until a part of the rate grows.
+  // Workers ask for only a few pages at a time, so a division's part of the rate grows slowly.
   for (auto& [i, division] : divisions_) division.handed_out.credit = 20;
   RunFor(Duration::Seconds(60));
   EXPECT_GT(divisions_[1].obeyed.per_second(), 150);
@@ -240,7 +240,7 @@ TEST_F(FleetOfTwo, AnotherLeaderTakesOverWithoutAPause) {
   RunFor(Duration::Seconds(1));
   EXPECT_FALSE(leadership_->figures().has_value());
   RunFor(Duration::Seconds(3));
-  // A new leader without memory.
+  // The new leader has no memory of earlier rates.
   leadership_ =
       std::make_unique<RateLeadership>(options_, clock_, [] { return std::optional<uint64_t>(1); });
   double least = 400;

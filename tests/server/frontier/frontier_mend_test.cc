@@ -113,7 +113,7 @@ class FrontierMendTest : public ::testing::Test {
     puts.push_back(Dated("m", "later", kMorning + kHour + 50));
     Put(puts);
     SetNow(kMorning + kHour + 2);
-    // Takes two of the new URLs, which are due at this time, too.
+    // Takes two of the new URLs, which are due by the clock that ran ahead.
     FrontierPull pull{.crawl = "c", .key = "m", .urls_per_queue = 2};
     std::vector<FrontierServed> served;
     EXPECT_TRUE(state_->Pull(&pull, 2, &served).ok());
@@ -188,7 +188,8 @@ TEST_F(FrontierMendTest, InPartsItComesToTheSame) {
   ExpectSound();
 }
 
-// Queues are deleted during the mending, among them the one that it has reached.
+// Queues are deleted while the frontier is mended. One of them is the queue that the mending has
+// reached.
 TEST_F(FrontierMendTest, GoesOnBehindWhatIsDeletedMeanwhile) {
   RunAhead();
   LoadAt(kMorning + 1);
@@ -206,7 +207,8 @@ TEST_F(FrontierMendTest, GoesOnBehindWhatIsDeletedMeanwhile) {
   EXPECT_EQ(state_->mend().ahead(), 0U);
 }
 
-// Two servers of a cluster take over from each other.
+// The clocks of two servers of a cluster differ a little when one takes over from the other.
+// Nothing is mended for this.
 TEST_F(FrontierMendTest, ClocksDifferALittle) {
   Put({Discovered("k", "a")});
   SetNow(kMorning + 1);

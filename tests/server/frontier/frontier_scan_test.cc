@@ -13,8 +13,8 @@
 namespace freshet {
 namespace {
 
-// Returns how many URLs a walk through 200 of them, each with this much metadata, reads in each
-// slice of 256.
+// Puts 200 URLs with this much metadata each, and walks through them in slices of at most 256.
+// Returns the number of URLs in each slice.
 std::vector<size_t> SlicesOf(size_t metadata_bytes) {
   const TempDir dir;
   SystemClock clock;
@@ -84,7 +84,7 @@ TEST(FrontierScan, AWalkLooksAtQueuesWithoutUrlsInSlices) {
   for (; !scan.over(); ++slices) {
     EXPECT_TRUE(scan.Slice(256, [&found](const auto&) { return ++found > 0; }).ok());
   }
-  // A slice waits for the frontier's thread once.
+  // Each slice waits for the frontier's thread only once, and examines at most 4,096 queues.
   EXPECT_GE(slices, 100'000 / 4096);
   EXPECT_EQ(found, 1);
 }

@@ -275,7 +275,7 @@ TEST_F(FrontierStateTest, QueuesThatAreDueAtOnceBecomeReadyInParts) {
   Commit();
   Pass(20);
   EXPECT_THAT(Pull({.crawl = "a"}, SIZE_MAX), SizeIs(kAtOnce));
-  // The queues that will become ready do not delay another crawl id.
+  // Crawl id "b" is served, although many queues of "a" still have to become ready.
   const auto served = Pull({}, SIZE_MAX);
   EXPECT_THAT(served, SizeIs(kAtOnce));
   EXPECT_THAT(served, ::testing::Contains(::testing::Field(&FrontierServed::crawl, "b")));
@@ -350,7 +350,7 @@ TEST_F(FrontierStateTest, WhatWasStoredWithoutABoundHasOneSince) {
   EXPECT_THAT(Pull({}), SizeIs(2));
 }
 
-// Whatever a client puts, there is room for others. The client's room is free again after its URLs
+// Other clients find room, whatever one client puts. The client's room is free again after its URLs
 // are deleted.
 TEST_F(FrontierStateTest, EverythingThatThereIsHasAShareOfEachClient) {
   const FrontierLimits limits = {.urls = 22, .queues = 10, .flights = 5};
@@ -378,7 +378,8 @@ TEST_F(FrontierStateTest, EverythingThatThereIsHasAShareOfEachClient) {
   const auto served = Pull(pull);
   ASSERT_THAT(served, SizeIs(1));
   EXPECT_EQ(served[0].crawl, "good");
-  // After a restart a crawl id counts by itself until its client returns.
+  // After a restart, the owner of a crawl id is unknown until a client uses it. Until then, the
+  // crawl id has a share by itself.
   Load();
   Load(limits);
   EXPECT_EQ(put(1, "evil", "one more", "u"), kFailed);
@@ -388,8 +389,8 @@ TEST_F(FrontierStateTest, EverythingThatThereIsHasAShareOfEachClient) {
   EXPECT_EQ(put(1, "evil too", "one more", "u"), kOk);
 }
 
-// Previously, delays and blocks of unused queues used up the share of the crawl id's owner for
-// ever.
+// Previously, another client could set delays and blocks of queues that do not exist. These queues
+// used up the share of the crawl id's owner for ever.
 TEST_F(FrontierStateTest, NobodyMakesQueuesOfAnothersCrawlId) {
   const FrontierPut put = {.crawl = "news", .key = "k", .url = "u", .claim = {.client = 1}};
   EXPECT_EQ(state_->Put({&put, 1})[0], FrontierOutcome::kOk);
@@ -485,7 +486,8 @@ TEST_F(FrontierStateTest, QueuesOfAnothersCrawlIdsAreNotDelayedForLong) {
   EXPECT_EQ(delay({.client = 2, .admin = true}), limits::kMaxFrontierDelaySeconds);
 }
 
-// Queues that only had a block used to stay for ever, and to belong to nobody after a restart.
+// Previously, a queue that had only a block stayed for ever, and belonged to no client after a
+// restart.
 TEST_F(FrontierStateTest, QueuesAreSweptOnceTheirBlocksAreOver) {
   for (int i = 0; i < 20; ++i) {
     const std::string crawl = "c" + std::to_string(i % 5);
@@ -507,7 +509,7 @@ TEST_F(FrontierStateTest, QueuesAreSweptOnceTheirBlocksAreOver) {
   sweep();
   EXPECT_EQ(state_->table().counts().kept_queues, 22U);
   Pass(6);
-  // What is not committed is not gone.
+  // A removal that is not committed has no effect.
   state_->mend().Sweep(100);
   state_->Discard();
   EXPECT_EQ(state_->table().counts().kept_queues, 22U);
@@ -582,7 +584,7 @@ TEST_F(FrontierStateTest, WhoeverMayNotReportTakesNothingFromThoseWhoFetch) {
   Commit();
   Load();
   EXPECT_EQ(state_->table().counts().in_flight, 1U);
-  // The date applies after the lease has ended.
+  // After the lease has ended, the URL waits for its new date.
   Pass(10);
   EXPECT_EQ(state_->table().counts().in_flight, 0U);
   EXPECT_THAT(Pull({}), IsEmpty());

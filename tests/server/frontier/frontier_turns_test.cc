@@ -93,7 +93,7 @@ TEST_F(FrontierTurns, AClientWaitsForAPartOfABatchOfAnother) {
     order.emplace_back("large");
     all.set_value();
   }));
-  // One client's reads, more than one turn serves.
+  // One client makes more reads than a turn serves.
   for (int i = 0; i < 20; ++i) {
     frontier.Read<bool>(
         [](const FrontierState& state) -> StatusOr<bool> { return state.settings().active; },

@@ -27,8 +27,8 @@ FrontierPut Known(std::string url, uint64_t due) {
       .crawl = "c", .key = "q", .url = std::move(url), .metadata = {}, .known = true, .due = due};
 }
 
-// Returns a URL that is longer than the part of a URL that is kept in memory, with the same
-// beginning as the others.
+// Returns a URL that is longer than the part of a URL that is kept in memory. These parts are equal
+// for all of these URLs.
 std::string LongUrl(size_t i) { return std::string(100, 'x') + fmt::format("{:06}", i); }
 
 std::vector<FrontierPut> Many(uint64_t due) {
@@ -48,7 +48,8 @@ FrontierPull OfQueue() {
 class PassingTest : public FrontierFixture {
  protected:
   PassingTest() { tends_ = false; }
-  // Puts and takes many URLs. Then puts two that are due: one before them and one after them.
+  // Puts and takes many URLs, so that their rows are deleted. Then puts one URL before and one
+  // after these rows. Both are due.
   void TakeMany() {
     ASSERT_TRUE(state_->SetDelay("c", "q", 0).ok());
     (void)state_->Put(Many(1000));
@@ -81,7 +82,7 @@ TEST_F(PassingTest, NoStepPassesOverManyDeletedRowsAndNothingIsLost) {
   TakeMany();
   FrontierPull pull = OfQueue();
   EXPECT_THAT(PullOnce(&pull), ElementsAre("first"));
-  // This pull ends early, and others do not wait for it.
+  // This pull ends before it has passed all deleted rows, and does not delay pulls of other queues.
   Pass(1);
   FrontierPull next = OfQueue();
   EXPECT_THAT(PullOnce(&next), IsEmpty());
@@ -125,7 +126,7 @@ TEST_F(PassingTest, ACommitThatFailsLeavesNoQueueBehind) {
          state_->table().ServesFrom(*state_->table().Find("c", "q")) == QueueTable::kNever) {
     Commit();
   }
-  // Discards the step that ended the pass.
+  // Discards the step with which the frontier had passed all deleted rows.
   state_->Discard();
   EXPECT_GE(PassAll(), 1U);
   Pass(1);
@@ -147,7 +148,7 @@ TEST_F(PassingTest, ALoadBeginsAnew) {
   EXPECT_THAT(PullOnce(&last), ElementsAre("last"));
 }
 
-// The frontier's thread skips the rows by itself.
+// The frontier's thread passes the deleted rows without being asked.
 TEST(PassingFrontier, ServesWhatIsBehindManyDeletedRows) {
   const TempDir dir;
   SystemClock clock;
@@ -169,7 +170,8 @@ TEST(PassingFrontier, ServesWhatIsBehindManyDeletedRows) {
     (void)state.Put(Many(1000));
     return state.SetDelay("c", "q", 0);
   });
-  // Changing the date of each URL deletes its row behind the head.
+  // Changing the date of each URL deletes its old row, so there are many deleted rows behind the
+  // first URL.
   run([](FrontierState& state) {
     (void)state.Put(Many(UINT64_MAX / 2));
     (void)state.Put(std::vector{Known("first", 1), Known("last", 2000)});

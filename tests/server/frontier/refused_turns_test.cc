@@ -1,5 +1,5 @@
-// Tests that refused writes of the frontier leave no trace, and take time in proportion to their
-// size.
+// Tests that refused writes of the frontier leave no trace, and that a refusal takes time in
+// proportion to the size of the write.
 #include <algorithm>
 #include <chrono>
 #include <random>
@@ -45,8 +45,8 @@ std::string QueueText(const QueueTable& table, const FrontierQueue& queue) {
   return text;
 }
 
-// Expects that the crawl id is in the table of ready ones if it has ready queues, and in that of
-// waiting ones if it has waiting queues.
+// Expects that the crawl id is in the table of ready crawl ids if it has ready queues, and in the
+// table of waiting crawl ids if it has waiting queues.
 void ExpectFound(const CrawlTurns& turns, const FrontierCrawl& crawl) {
   EXPECT_EQ(turns.ready().contains(crawl.number), !crawl.ready.empty());
   if (crawl.waiting.empty()) {
@@ -57,7 +57,7 @@ void ExpectFound(const CrawlTurns& turns, const FrontierCrawl& crawl) {
   }
 }
 
-// Expects that each queue is at the place that it records, and that there are no others.
+// Expects that each queue is at the place that it records, and that no place has any other queue.
 void ExpectFiled(const FrontierCrawl& crawl) {
   using enum FrontierQueue::Place;
   size_t filed = 0;

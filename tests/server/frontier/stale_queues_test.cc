@@ -58,7 +58,7 @@ TEST_F(StaleQueues, AreNotReadyOnceTheirOnlyUrlHasGone) {
   EXPECT_THAT(Pull({}), SizeIs(kQueues));
 }
 
-// Memory has only the first URL of a queue; the others are in the store.
+// Only the first URL of a queue is in memory. The others are in the store.
 TEST_F(StaleQueues, AreLookedAtInParts) {
   Put("u", now_ - 5);
   Put("v", now_ + 1000);

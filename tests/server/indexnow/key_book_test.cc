@@ -36,11 +36,11 @@ class KeyHost {
       (void)Eventually([this] { return over.load(); }, Duration::Seconds(5));
       answer.set_content("slow-key", "text/plain");
     });
-    // There are enough threads that slow answers do not delay others.
+    // With this many threads, slow answers do not delay other answers.
     server_.new_task_queue = [] { return new httplib::ThreadPool(2 * limits::kKeyFetchThreads); };
     port = server_.bind_to_any_port("127.0.0.1");
     thread_ = std::thread([this] { server_.listen_after_bind(); });
-    // If it were stopped before it runs, the server would miss the stop.
+    // Waits until the server runs, because a server that does not run yet would miss the stop.
     WaitUntil([this] { return server_.is_running(); });
   }
   ~KeyHost() {
@@ -155,7 +155,8 @@ TEST_F(KeyBookTest, SendersTakeTurnsAtAHost) {
   EXPECT_LE(bad_, 2);
 }
 
-// Otherwise, many senders that ask all the time would get every place that becomes free.
+// If frequent requests improved a sender's chance, many senders that ask all the time would get
+// every place that becomes free.
 TEST_F(KeyBookTest, WhoAsksMoreOftenAtACrowdedHostHasNoBetterChance) {
   KeyBook book(config_, clock_);
   for (size_t i = 0; i <= KeyBook::kMostOfHost; ++i) {
@@ -176,7 +177,7 @@ TEST_F(KeyBookTest, SlowHostsOfOneSenderLeaveThreadsToOthers) {
   }
   EXPECT_EQ(Check(book, "good-key-1", "f.test", 100, "its own").standing, Standing::kPending);
   EXPECT_TRUE(Eventually([this] { return good_ > 0; }));
-  // The good key was checked before all of the slow ones.
+  // The good key was fetched once, without waiting for all of the slow keys.
   EXPECT_EQ(host_.asked, 1);
 }
 

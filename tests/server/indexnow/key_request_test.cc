@@ -76,7 +76,8 @@ SmallFile Fetch(uint16_t port, bool https = false, Duration timeout = Duration::
                         timeout, cancelled);
 }
 
-// The system holds a few MiB of unread bytes.
+// The client stops reading at its limits. The system still takes a few MiB that the client does not
+// read.
 TEST(KeyRequest, EndlessAnswersEndAtTheirLimits) {
   const std::string ok = "HTTP/1.1 200 OK\r\n";
   const std::string filler(1 << 16, 'a');

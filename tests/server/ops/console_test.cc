@@ -179,7 +179,7 @@ TEST(WhyUnseen, SitesThatPointTheirNameHereReadNothing) {
   }
 }
 
-// Open paths need a known name even if there are identities.
+// If there are identities, even paths that need no identity need a known name.
 TEST(MakeGuard, WhatNeedsNoIdentityIsNotShownByAnyName) {
   const auto status = [](Authoriser& authoriser, const std::string& path, const std::string& host,
                          const std::string& token = {}, bool secure = false) {
@@ -201,7 +201,8 @@ TEST(MakeGuard, WhatNeedsNoIdentityIsNotShownByAnyName) {
       EXPECT_EQ(status(*authoriser, path, "10.0.0.7:7072"), 200) << path;
       EXPECT_EQ(status(*authoriser, path, "freshet:7072"), 200) << path;
       EXPECT_EQ(status(*authoriser, path, "named.example:7072"), 200) << path;
-      // With TLS any name is accepted, because no site has a certificate for its name here.
+      // With TLS, any name is accepted, because a foreign site has no certificate for its name at
+      // this server.
       EXPECT_EQ(status(*authoriser, path, "crawl.example.org", "", true), 200) << path;
     }
     EXPECT_EQ(status(*authoriser, "/healthz", "rebound.example"), 200);

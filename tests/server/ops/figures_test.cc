@@ -1,5 +1,5 @@
-// Tests that everything that is shown of a status equals the files in tests/golden/figures. If
-// FRESHET_WRITE_GOLDEN is in the environment, writes them.
+// Tests that every view of a status equals the files in tests/golden/figures. If
+// FRESHET_WRITE_GOLDEN is in the environment, writes these files.
 #include <cstdlib>
 #include <fstream>
 #include <map>

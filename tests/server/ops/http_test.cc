@@ -93,7 +93,7 @@ TEST_F(HttpTest, TakesNoAnnotationsOfForeignPages) {
   EXPECT_EQ(posted_, "");
 }
 
-// If the name of a site resolves to this server, requests can have this name, in any form.
+// The name of a foreign site can resolve to this server. Requests then have this name, in any form.
 TEST_F(HttpTest, TakesTheNameThatARequestIsFor) {
   const auto status = [this](const std::string& target, const std::string& host) {
     return Ask("GET " + target + " HTTP/1.1\r\n" + host + "\r\n").status();
@@ -112,7 +112,7 @@ TEST_F(HttpTest, TakesTheNameThatARequestIsFor) {
                           "http:/metrics", "ftp://localhost/metrics", "//localhost/metrics"}) {
     EXPECT_THAT(status(odd, "Host: localhost\r\n"), AnyOf(400, 404)) << odd;
   }
-  // HTTP/1.0 need not name a host, and browsers do not use it.
+  // A request of HTTP/1.0 need not name a host. Browsers do not use HTTP/1.0.
   EXPECT_EQ(Ask("GET /healthz HTTP/1.0\r\n\r\n").status(), 200);
   EXPECT_EQ(Ask("GET /metrics HTTP/1.0\r\n\r\n").status(), 403);
   EXPECT_EQ(Ask("GET /metrics HTTP/1.0\r\nHost:\r\n\r\n").status(), 403);

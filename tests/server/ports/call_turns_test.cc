@@ -30,7 +30,7 @@ constexpr size_t kCallsOfAll = kConnections * kCallsOfEach;
 // The maximum number of calls inside gRPC, including those that it reads at the same time.
 constexpr size_t kFewWithinGrpc = 1000;
 
-// Acts as if no thread handled the messages of calls until Come is called.
+// A service that acts as if no thread handled the messages of calls until Come is called.
 class WaitingCalls final : public grpc::CallbackGenericService {
  public:
   grpc::ServerGenericBidiReactor* CreateReactor(

@@ -119,9 +119,10 @@ TEST_F(ConnectionsTest, TellsOneTooManyWhyAndTakesAnotherOnceThereIsRoom) {
   EXPECT_THAT(frames, HasSubstr("3 connections are open, the most that this server takes: close "
                                 "some, or try again later"));
   EXPECT_EQ(connections.stats().refused, 1u);
-  // A connection of the holder is closed. The port is not notified.
+  // One of the holder's connections closes, of which the port is not notified.
   holder_.CloseOne();
-  // The port does not count again at every attempt, so this takes several.
+  // The port notices this only when it counts its connections. It does not count at every attempt,
+  // so this takes several.
   const Instant end = clock_.Now() + Duration::Seconds(60);
   std::vector<RawSocket> attempts;
   do {
@@ -195,8 +196,8 @@ TEST_F(ConnectionsTest, LeavesPlacesForNewClients) {
     come("127.0.0.2");
     come("127.0.0.3");
   }
-  // All clients share three quarters of the places. Both clients have more places than a new client
-  // may have.
+  // All clients share three quarters of the places. Both of these clients have more places than a
+  // new client may have.
   ASSERT_TRUE(holder_.Await(48));
   bool closed = false;
   EXPECT_THAT(clients.back().Read(&closed),
@@ -263,7 +264,7 @@ TEST_F(ConnectionsTest, ClosesWhoSaysNothingInTime) {
   EXPECT_EQ(connections.stats().open, 2u);
 }
 
-// gRPC makes handshakes on the same threads that serve all clients.
+// Handshakes run on the threads of gRPC that serve all clients.
 TEST_F(ConnectionsTest, HandsOverFewHandshakesAtATimeByTurnsOfNetworks) {
   SetClock clock;
   Connections connections(200, 100, clock, Speech::kTls);

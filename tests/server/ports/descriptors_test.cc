@@ -31,7 +31,7 @@ TEST(Descriptors, GoToTheStoreFirst) {
     EXPECT_GE(tables, 32u);
     EXPECT_GE(plan->connections, 8);
     EXPECT_GE(plan->http_connections, 4);
-    // Logs, compactions and the process itself need descriptors, too.
+    // The plan leaves 104 descriptors for logs, compactions and the process itself.
     EXPECT_LE(tables + others + 64 + 40, limit);
   }
 }

@@ -239,7 +239,7 @@ TEST(FrameWatch, BoundsSmallFramesOfAStreamThatIsNotRead) {
                                               Http2Frame(0, 0, 1, std::string(3, '\0')))),
             excess);
   EXPECT_EQ(ExcessOf(Opened(1) + Many(500, Http2Frame(0, 0, 1, Message(251)))), "");
-  // Each stream has a separate limit.
+  // Each stream has a separate limit of small frames.
   EXPECT_EQ(ExcessOf(Opened(1) + Opened(3) + most + Many(100, Http2Frame(0, 0, 3, Message(0)))),
             "");
 
@@ -282,8 +282,9 @@ TEST(FrameWatch, CallsThatTheServerHasEndedCountForNothing) {
   EXPECT_FALSE(taken);
 }
 
-// The connection's share of gRPC's memory: calls while nothing is written, and messages.
-// Bytes of the blocks in which these parts of a connection lie, each by its end and its size.
+// A connection's share of gRPC's memory consists of its calls to which nothing was written, and of
+// its messages. Returns the bytes of the blocks in which these parts of a connection lie. A part is
+// given by its end and its size.
 uint64_t BytesOf(const std::vector<std::pair<uint64_t, uint64_t>>& parts) {
   std::set<uint64_t> blocks;
   for (const auto& [end, size] : parts) {
@@ -309,18 +310,18 @@ TEST(FrameWatch, SaysWhatItHolds) {
   take(Http2Frame(0, 0, 3, message.substr(0, 505)));
   const std::pair<uint64_t, uint64_t> third = {taken, 505};
   EXPECT_EQ(watch.held().bytes, BytesOf({{taken, 10'005 + 9 + 505}}));
-  // The first message is complete, and was not read.
+  // The first message is now complete, but the server has not read it.
   take(Http2Frame(0, 0, 1, message.substr(10'005) + message.substr(0, 305)));
   const uint64_t all = BytesOf({{taken, taken}});
   EXPECT_EQ(watch.held().bytes, all);
-  // The client says no more by it, as far as the frame comes as a whole.
+  // This frame ends the call's messages. It counts only once all of its bytes have arrived.
   const std::string last = Http2Frame(0, 1, 1, message.substr(305));
   EXPECT_EQ(take(last.substr(0, last.size() - 1)).bytes, all);
   take(last.substr(last.size() - 1));
   EXPECT_EQ(watch.held().bytes, BytesOf({{taken, taken}}));
   EXPECT_EQ(take(Http2Frame(1, 5, 5, "headers")).calls, 3U);
   const uint64_t block = BytesOf({third});
-  // gRPC writes what is ready, and keeps the calls until that has left.
+  // gRPC writes what is ready, and keeps the calls until these bytes have left.
   const std::string sent = Http2Frame(4, 0, 0, "settings") + Http2Frame(1, 5, 1, "trailers");
   watch.Sending(sent);
   watch.NotSent(10);
@@ -342,7 +343,7 @@ TEST(FrameWatch, SaysWhatItHolds) {
   const std::string cancel = hostile::Http2Cancel(3);
   EXPECT_EQ(take(cancel.substr(0, cancel.size() - 1)).bytes, both);
   EXPECT_EQ(take(cancel.substr(cancel.size() - 1)).bytes, 0U);
-  // Calls from a server of the fleet do not count against its network.
+  // Calls from another server of the fleet do not count against the network of that server.
   EXPECT_EQ(take(Http2Frame(1, 4, 9, "key:of the fleet")), WireHeld());
 }
 
@@ -380,12 +381,13 @@ TEST(FrameWatch, CountsUnreadMessagesByTheBlocksThatTheyKeep) {
   EXPECT_EQ(open_window(1, 2), kBlock);
   EXPECT_EQ(open_window(1, 5), kBlock);
   EXPECT_EQ(open_window(1, 5), 0U);
-  // Next to each other they are in one block, or in two.
+  // Messages next to each other are in one block, or in two.
   EXPECT_LE(take(Many(40, small)), 2 * kBlock);
-  // The server waits for a large message: that may come before it is read.
+  // The server waits for a large message, so it opens the window before the message arrives.
   EXPECT_EQ(open_window(1, 50'000), 0U);
   EXPECT_EQ(take(Http2Frame(0, 0, 1, Message(10'000))), 0U);
-  // The server reads the only message of a call, and lets nothing more come.
+  // The first call ends after its only message, which the server then reads at once. The second
+  // call can send more messages.
   EXPECT_EQ(take(Opened(5) + Http2Frame(0, 1, 5, Message(1000))), 0U);
   EXPECT_GT(take(Opened(7) + Http2Frame(0, 0, 7, Message(1000))), 0U);
   EXPECT_EQ(take(Http2Frame(0, 1, 7, "")), 0U);

@@ -69,8 +69,8 @@ std::string AnswerTo(Socket& socket, const std::string& frames) {
   return all;
 }
 
-// Calls that stay open until their clients end them. Calls of kReads read everything, calls of
-// kWaits nothing. All other methods are UNIMPLEMENTED.
+// Holds calls open until their clients end them. Calls of kReads read everything, calls of kWaits
+// nothing. All other methods are UNIMPLEMENTED.
 constexpr const char* kReads = "/held/Reads";
 constexpr const char* kWaits = "/held/Waits";
 

@@ -111,8 +111,8 @@ TEST_F(HttpPortTest, AnswersAProbeBesideClientsThatNeverFinish) {
   }
 }
 
-// Previously, a new connection waited for a request of each busy one, once for each connection
-// before it.
+// Previously, a new connection waited once for each new connection before it, each time for a
+// request of every busy connection.
 TEST_F(HttpPortTest, TakesNewConnectionsTogether) {
   CloseGate();
   HttpOptions options = Patient();
@@ -137,7 +137,7 @@ TEST_F(HttpPortTest, TakesNewConnectionsTogether) {
   EXPECT_GE(open_[1], 60U) << ::testing::PrintToString(open_);
 }
 
-// Previously, a new connection waited for all earlier ones of all networks.
+// Previously, a new connection waited for all earlier connections of all networks.
 TEST_F(HttpPortTest, TakesNewConnectionsByTurnsOfNetworks) {
   CloseGate();
   HttpOptions options = Patient();

@@ -68,7 +68,8 @@ class WatchedReadsTest : public testing::Test {
     close(listener_);
   }
 
-  // Returns the number of calls that count as held, give or take one step.
+  // Returns how many calls the connection is charged for. The account counts in steps
+  // (WireAccount), so this can be off by one step.
   [[nodiscard]] uint64_t held() const {
     const IpAddress network = NetworkOfSocket(own_);
     uint64_t free = kShare;
@@ -112,8 +113,8 @@ class WatchedReadsTest : public testing::Test {
   int listener_ = -1;
 };
 
-// gRPC passes a long write to the system in parts of 260 pieces, and keeps its calls until the last
-// part.
+// gRPC passes a long write to the system in parts of 260 pieces, and keeps the calls of the write
+// until the last part has left.
 TEST_F(WatchedReadsTest, CallsAreHeldUntilTheWholeWriteHasLeft) {
   ASSERT_TRUE(WatchSocket(own_, limits_, books_));
   const std::string opened = Opened();
@@ -193,7 +194,8 @@ TEST_F(WatchedReadsTest, NothingIsReadOnceTheServerEnds) {
   EXPECT_EQ(errno, ECONNRESET);
 }
 
-// Bytes that are encrypted are not sent yet, so the calls of a client that reads nothing stay held.
+// Answers that are encrypted might not be sent yet. If the client reads nothing, its calls stay
+// held until these bytes have left.
 TEST_F(WatchedReadsTest, CallsAreHeldUntilWhatWasEncryptedHasLeft) {
   const TempDir dir;
   const TestAuthority authority;

@@ -24,7 +24,7 @@ IpAddress NetworkNumber(int number) {
 class WireTurnsTest : public testing::Test {
  protected:
   std::vector<int> TakeWoken() { return std::exchange(woken_, {}); }
-  // Clients of the network open `calls` calls, of which gRPC makes `made`.
+  // Opens `calls` calls from the network. gRPC makes only `made` of them.
   void Open(int network, uint64_t calls, uint64_t made) {
     turns_.Count(NetworkNumber(network), {}, {.opened = calls, .open = calls});
     for (uint64_t i = 0; i < made; ++i) made_[network].push_back(turns_.Made());
@@ -57,7 +57,8 @@ TEST_F(WireTurnsTest, NobodyWaitsWhileThereAreFew) {
   EXPECT_GE(turns_.MayRead(NetworkNumber(2), 2), WireTurns::kPiece);
 }
 
-// Bytes that are being read count only afterwards.
+// A call counts only after its bytes have been read. So a single read is limited to the bytes of
+// the calls for which there is room.
 TEST_F(WireTurnsTest, NoMoreIsReadAtOnceThanThereIsRoomFor) {
   const auto calls_read = [&] {
     return turns_.MayRead(NetworkNumber(2), 2) / WireTurns::kLeastBytesPerCall;
@@ -75,7 +76,8 @@ TEST_F(WireTurnsTest, WhoHasMostWaitsForThemToBeTakenUp) {
   EXPECT_THAT(TakeWoken(), IsEmpty());
   Hear(1, 1);
   EXPECT_THAT(TakeWoken(), ElementsAre(1));
-  // The bytes of one may open no call, so that nothing would wake the next.
+  // The bytes of the connection that was woken might open no call. Then no call would wake the next
+  // connection, so the read itself wakes it.
   EXPECT_GE(turns_.MayRead(NetworkNumber(1), 1), WireTurns::kPiece);
   EXPECT_THAT(TakeWoken(), ElementsAre(2));
   Hear(1, 1);
@@ -141,7 +143,8 @@ TEST_F(WireTurnsTest, CallsThatGrpcNeverMakesAreForgotten) {
   Open(1, 2 * WireTurns::kFew, 1);
   EXPECT_GE(turns_.MayRead(NetworkNumber(1), 1), WireTurns::kPiece) << "gRPC has few";
   LookForAnAge();
-  // These calls belong to a later age. The one made call may be behind the others.
+  // These calls are of a later age. The only call that gRPC made for network 1 might be behind the
+  // other calls of this network.
   Open(2, WireTurns::kFew);
   EXPECT_EQ(turns_.MayRead(NetworkNumber(1), 1), 0U);
   for (int i = 0; i < 10; ++i) LookForAnAge();
