@@ -320,8 +320,8 @@ TEST(Admin, ReportsTheTrustInSources) {
   }
   (void)Call(*server.admin, &Admin::RunEpoch, {});
   const auto report = Call(*server.admin, &Admin::GetTrustReport, {});
-  // The signals came one by one, but for one host within a moment, so the server learned from most
-  // of them as a burst.
+  // The signals came one by one, but all for one host and within a moment. So the server learned
+  // most of them as a burst.
   ASSERT_GE(report.sources_size(), 2);
   EXPECT_NE(report.sources(report.sources_size() - 1).burst_class(), v1::BURST_CLASS_1_TO_2);
   for (const v1::SourceTrust& trust : report.sources()) {
@@ -371,7 +371,7 @@ TEST(Admin, ReportsTheTrustByHostWithItsQuarantine) {
                     &clock);
   server.UpsertMany(20);
   for (int round = 0; round < 12; ++round) SignalAndCrawl(server, clock, 20, true);
-  // Several epochs: rates, recall and false signals are learned from one another.
+  // Runs several epochs, because rates, recall and false signals are learned from one another.
   for (int i = 0; i < 4; ++i) (void)Call(*server.admin, &Admin::RunEpoch, {});
   auto report = Call(*server.admin, &Admin::GetTrustReport, {});
   ASSERT_EQ(report.hosts_size(), 10);

@@ -1,5 +1,5 @@
-// Tests the audit log: it has the author of a change before the answer is sent. Also tests ids of
-// calls, and log levels and configuration that can change while the server runs.
+// Tests the audit log: a change is in the log, with its author, before the answer is sent. Also
+// tests ids of calls, and the log level and configuration, which can change while the server runs.
 #include <algorithm>
 #include <fstream>
 #include <sstream>
@@ -197,7 +197,8 @@ TEST(Audit, NamesIdentitiesAndWhoWasRefused) {
   }
 }
 
-// Otherwise a stranger could push the changes of operators out of the files.
+// If each refusal of a client had an entry, a stranger could push the changes of operators out of
+// the files.
 TEST(Audit, RefusalsOfAClientAreOfOneKind) {
   GuardedServer guarded({{"ops", "    roles: [admin]\n"}, {"eye", "    roles: [reader]\n"}});
   const auto admin = v1::AdminService::NewStub(guarded.Open({.token = "eye-token"}));
@@ -233,7 +234,7 @@ v1::BatchAck RemoveFrom(TestServer& server, const std::vector<std::string>& urls
   return response.ack();
 }
 
-// Attempts that change nothing share a few entries. Each removal after them has a separate entry.
+// Attempts that change nothing share a few entries. Each later removal has a separate entry.
 TEST(Audit, NoRemovalIsHiddenBehindOthers) {
   TestServer server;
   server.UpsertMany(60, 60);
@@ -249,8 +250,8 @@ TEST(Audit, NoRemovalIsHiddenBehindOthers) {
   EXPECT_EQ(std::count_if(entries.begin(), entries.end(), names), 1);
 }
 
-// A removal has as many entries as its hosts need. Each names the digest of the whole list, which a
-// client may have kept.
+// A removal has as many entries as are needed to name its hosts. Each entry also names the digest
+// of the whole list, so that a client that has kept the list can prove it.
 TEST(Audit, ALongRemovalNamesAllItsHosts) {
   TestServer server;
   server.UpsertMany(500, 500);

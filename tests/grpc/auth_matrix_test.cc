@@ -243,7 +243,7 @@ TEST(AuthMatrix, NoProofAndWrongOnesLetInNobody) {
   }
 }
 
-// The handshake refuses these clients, so no other proof can help them.
+// The handshake refuses clients with these certificates, so no other proof can help them.
 TEST(AuthMatrix, CertificatesThatAreNotBelievedEndTheConnection) {
   GuardedServer server(OnePerRole());
   const TestAuthority another;
@@ -379,8 +379,8 @@ TEST(AuthMatrix, HttpPathsAreForWhomTheirRoleLetsIn) {
   }
 }
 
-// A browser adds the password and the certificate even to requests that a page of another site
-// makes.
+// A browser sends the password and the certificate even if a page of another site makes the
+// request.
 TEST(AuthMatrix, APageOfAnotherSiteSendsNoPingsAsTheOperator) {
   GuardedServer server(OnePerRole(), TakePings);
   for (const Showing& showing : {server.Token("admin"), server.Certificate("admin")}) {

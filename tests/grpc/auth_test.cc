@@ -210,8 +210,8 @@ TEST(Auth, StreamsEndWhenTheirIdentityDoes) {
   EXPECT_EQ(worker->Finish().error_code(), StatusCode::PERMISSION_DENIED);
 }
 
-// The server does not lose or refuse anything. It reads from the client at the permitted rate, and
-// other clients are not affected.
+// If a client sends too much, the server refuses and loses nothing. It reads from the client at the
+// permitted rate, and other clients are not affected.
 TEST(Auth, WhoSendsTooMuchIsSlowedDown) {
   GuardedServer server({{"slow", "    roles: [ingester]\n    items_per_second: 100\n"},
                         {"admin", "    roles: [admin]\n"}});
@@ -232,8 +232,8 @@ TEST(Auth, WhoSendsTooMuchIsSlowedDown) {
     EXPECT_TRUE(stream->Finish().ok());
     return clock.Now() - begin;
   };
-  // The 300 items cost 1.5 s: the first 100 are free, and the client does not wait after the last
-  // message of 50.
+  // The 300 items take 1.5 s: the first 100 are free, and the client does not wait after its last
+  // message, which has 50 items.
   EXPECT_GE(send("slow"), Duration::Millis(1450));
   send("admin");
   server->Use(server.Open(server.Token("slow")));

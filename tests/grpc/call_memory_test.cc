@@ -50,7 +50,7 @@ size_t MemoryOf(pid_t pid) {
   return 0;
 }
 
-// A connection whose calls send as many bytes as the server allows, and read no answer.
+// A connection whose calls send as many bytes as the server allows and read no answers.
 // Thread-compatible.
 class HalfSpoken {
  public:
@@ -78,7 +78,7 @@ class HalfSpoken {
     Promise(stream, message.size());
     if (!message.empty()) Data(stream, message);
   }
-  // Makes the call send this message again and again whenever Turn() fills.
+  // Makes the call send this message again and again, each time that Turn() is called with `fill`.
   void Repeat(uint64_t stream, const std::string& message) {
     std::string& bytes = repeated_[stream].bytes;
     bytes.assign(1, '\0');
@@ -87,7 +87,7 @@ class HalfSpoken {
     }
     bytes += message;
   }
-  // Sends the message once.
+  // Makes the call send this message once. Turn() sends it when it is called with `fill`.
   void Send(uint64_t stream, const std::string& message) {
     Repeat(stream, message);
     repeated_[stream].once = true;
@@ -267,10 +267,10 @@ class CallMemoryTest : public ::testing::Test {
       }
     }
   }
-  // 40 connections of 1,000 calls, each with a message; nullptr = none.
+  // Opens 40 connections with 1,000 calls each. Each call sends `message`; nullptr = none.
   void Flood(const std::string& method, const std::string* message) {
     FloodAndClose(method, message);
-    // The memory is freed even if no further call comes.
+    // The server frees the memory even if no further call comes.
     EXPECT_TRUE(Eventually([this] { return grown() < 60 * kMiB; }, Duration::Seconds(100)))
         << grown() << " bytes are not given back";
   }
@@ -287,8 +287,7 @@ class CallMemoryTest : public ::testing::Test {
     Play(connections, /*fill=*/false);
     for (const HalfSpoken& connection : connections) ended += connection.ended();
     EXPECT_GE(ended, 38'000U) << "of 40000 at most 100 streams are open, or 1000 calls";
-    // The peak of memory does not grow with the number of calls. Without a bound it was 530 to 750
-    // MB.
+    // The peak memory does not grow with the number of calls. Without a bound it was 530 to 750 MB.
     EXPECT_LT(grown(), 400 * kMiB);
   }
 
@@ -471,8 +470,8 @@ class UnreadAnswersTest : public CallMemoryTest {
   [[nodiscard]] size_t untaken() const { return Metric("freshet_untaken_answer_bytes"); }
 };
 
-// Each stream holds one batch, and all streams of a client hold at most its share. Without the
-// bounds a stream held 1.1 MB.
+// Each stream holds one batch, and all streams of a client together hold at most the client's
+// share. Without these bounds, each stream held 1.1 MB.
 TEST_F(UnreadAnswersTest, OfGetUrlsAreBoundedForAllStreamsTogether) {
   PutLargeUrls(4000);
   std::vector<HalfSpoken> connections;
@@ -504,9 +503,9 @@ TEST_F(UnreadAnswersTest, OfListUrlsAreBounded) {
   EXPECT_LT(grown(), 60 * kMiB);
 }
 
-// Messages of 240 bytes, each with an acknowledgement of 205, over 20 connections with 100 streams
-// each. Without the bound, each stream held 256 KiB of acknowledgements. The load also makes gRPC
-// short of memory.
+// The clients send messages of 240 bytes, each with an acknowledgement of 205 bytes, on 20
+// connections with 100 streams each. Without the bound, each stream held 256 KiB of
+// acknowledgements. The load also makes gRPC short of memory.
 TEST_F(UnreadAnswersTest, ToUrlsAreBoundedForAllStreamsTogether) {
   const uf::URLItem item = SmallPut();
   std::vector<HalfSpoken> connections;
@@ -523,8 +522,8 @@ TEST_F(UnreadAnswersTest, ToUrlsAreBoundedForAllStreamsTogether) {
   EXPECT_LT(grown(), 400 * kMiB);
 }
 
-// Twenty clients that read no acknowledgements use all the room that they may use. There is still
-// room for another client.
+// Twenty clients that read no acknowledgements use all the room that they may use. Another client
+// still finds room.
 TEST_F(UnreadAnswersTest, OfManyClientsLeaveRoomForOthers) {
   const uf::URLItem item = SmallPut();
   std::vector<HalfSpoken> connections;
@@ -539,8 +538,8 @@ TEST_F(UnreadAnswersTest, OfManyClientsLeaveRoomForOthers) {
   EXPECT_NE(client.Put(item), "none");
 }
 
-// Health checks have the smallest answers and need no identity. They keep their places only while
-// few places are taken.
+// Health checks have the smallest answers and need no identity. While many places are taken, health
+// checks that do not read lose theirs.
 TEST_F(UnreadAnswersTest, OfHealthChecksGiveWay) {
   std::vector<HalfSpoken> connections;
   for (int client = 2; client < 6; ++client) {
@@ -558,8 +557,8 @@ TEST_F(UnreadAnswersTest, OfHealthChecksGiveWay) {
   EXPECT_GE(ended, 2000U) << "of 4000 the first quarter of 6000 places may stay";
 }
 
-// There are so many addresses that the table of answers has no room for a newcomer. A client may
-// take 10 minutes to read an answer.
+// The clients have so many addresses that the table of answers has no room for a newcomer. Each
+// client may take 10 minutes to read an answer.
 class CrowdedAnswersTest : public UnreadAnswersTest {
  protected:
   CrowdedAnswersTest()
@@ -568,7 +567,7 @@ class CrowdedAnswersTest : public UnreadAnswersTest {
 };
 
 TEST_F(CrowdedAnswersTest, ANewClientFindsRoomWithinSeconds) {
-  // The acknowledgement of each message has about 29 KB.
+  // The acknowledgement of each message takes about 29 KB.
   v1::ReportCrawlsRequest request;
   request.set_sequence(1);
   for (int i = 0; i < 1000; ++i) request.add_results();
@@ -613,7 +612,8 @@ TEST_F(CrowdedAnswersTest, WhatNobodyReadsOfACallThatWaitsTakesNoRoom) {
   HalfSpoken& connection = connections.emplace_back(daemon_.grpc_address());
   connection.Begin(1, "/freshet.v1.SchedulerService/Next");
   connection.Send(1, request.SerializeAsString());
-  // The unread bytes must not take room before the call waits, either.
+  // While the client has sent only a part of the request, the bytes that wait to be read must not
+  // count either.
   Play(connections, /*fill=*/true);
   EXPECT_EQ(connection.ended(), 0U);
   EXPECT_GT(connection.sent(), 1 * kMiB);
@@ -684,7 +684,7 @@ TEST_F(UnreadAnswersTest, ToWorkersAreBounded) {
   connections.front().Whole(1, hello.SerializeAsString());
   connections.front().Whole(1, credit.SerializeAsString());
   Play(connections, /*fill=*/false);
-  // The connection takes 64 KiB, and 256 KiB may wait.
+  // The connection itself holds 64 KiB of answers, and 256 KiB more may wait.
   EXPECT_GT(untaken(), 200'000U);
   EXPECT_LT(untaken(), 1 * kMiB);
   EXPECT_GT(Metric("freshet_open_leases"), 100U);

@@ -25,7 +25,8 @@ constexpr const char* kCheck = "/grpc.health.v1.Health/Check";
 
 void WithFrontier(ServerConfig* config) { config->frontier_enabled = true; }
 
-// A batch of URLs, each with its own queue. A queue's key is `prefix` and a number.
+// Puts a batch of `count` URLs, each in a separate queue. The key of a queue is `prefix` and a
+// number.
 void PutQueues(FrontierClient& client, const std::string& crawl, const std::string& prefix,
                int count) {
   uf::DiscoveredBatch batch;
@@ -68,7 +69,8 @@ class SilentCalls {
     while (Call* ended = Await()) ended_.push_back(ended);
     call.stream->Finish(&call.status, &call);
   }
-  // Returns the status of any call that has ended. The server might see the calls in another order.
+  // Returns the status of the next call that has ended. The server might have seen the calls in
+  // another order.
   grpc::Status NextEnd() {
     if (ended_.empty()) ended_.push_back(Await());
     const grpc::Status status = ended_.front()->status;
@@ -207,7 +209,7 @@ TEST(Dismissed, CallsThatWaitEnd) {
     grpc::ClientContext call;
     code = stub->Next(&call, request, &response).error_code();
   });
-  // The following calls arrive while this one waits.
+  // The following calls must arrive while this one waits.
   EXPECT_TRUE(Eventually([&] { return begun.load(); }));
   for (int i = 0; i < 50; ++i) EXPECT_EQ(WhoAmI(channel), StatusCode::OK);
   guarded.WriteIdentities(kOne);
@@ -353,16 +355,16 @@ TEST(Lists, OfSlowClientsAreCutOff) {
   const Clock::time_point start;
   Patience patience(Duration::Seconds(30));
   Clock::time_point now = start;
-  // A client that takes 20 s for each message is too slow from the second one on, although each
-  // message is sent in time.
+  // A client that reads slowly has 30 s for all messages together. If it takes 20 s for the first
+  // message, 10 s remain for the second.
   patience.Begin(0, now);
   EXPECT_EQ(patience.Until(), now + std::chrono::seconds(30));
   now += std::chrono::seconds(20);
   patience.End(now);
   patience.Begin(0, now);
   EXPECT_EQ(patience.Until(), now + std::chrono::seconds(10));
-  // A client that reads 16 KiB a second can continue for ever. If it reads faster, it may still not
-  // wait longer than at the start.
+  // A client that reads 16 KiB a second can continue for ever. A faster client cannot save time: it
+  // may never wait longer than at the start.
   patience.End(now);
   for (int i = 0; i < 100; ++i) {
     patience.Begin(65'536, now);
@@ -421,7 +423,8 @@ class UntakenTest : public ::testing::Test {
     return call;
   }
 
-  // Clients share 1,200 bytes, 300 are for newcomers, and 100 for admins.
+  // All clients share 1,200 of the 1,600 bytes. Another 300 bytes are for newcomers, and 100 for
+  // admins.
   StreamSet streams_{{.unacked_bytes = 1600}};
 };
 
@@ -437,7 +440,7 @@ TEST_F(UntakenTest, AnswersHaveAShareOfEachClient) {
   EXPECT_FALSE(streams_.TryHold(late, 0, 50));
   EXPECT_TRUE(streams_.TryHold(Open("ops", true), 0, 100));
   EXPECT_EQ(streams_.stats().answer_bytes, 1600U);
-  // When answers have been read, the waiting calls continue, each client within its share.
+  // Once answers have been read, the waiting calls continue, each client within its share.
   EXPECT_THAT(streams_.SetAnswers(*greedy, 600, 0), testing::UnorderedElementsAre(other, late));
   EXPECT_EQ(streams_.stats().answer_bytes, 1000U);
   EXPECT_THAT(streams_.SetAnswers(*second, 900, 0), testing::IsEmpty()) << "each is told once";
@@ -464,7 +467,8 @@ TEST_F(UntakenTest, MessagesHaveAShareOfEachClient) {
   EXPECT_EQ(streams_.stats().unacked_bytes, 100U);
 }
 
-// Thousands of messages may wait for their turns, so each reserves room for its answer.
+// Thousands of messages may wait for their turns, so each message that is held also reserves room
+// for its answer.
 TEST_F(UntakenTest, AMessageIsHeldWithRoomForItsAnswer) {
   const auto greedy = Open("greedy");
   const auto other = Open("greedy");
@@ -475,8 +479,8 @@ TEST_F(UntakenTest, AMessageIsHeldWithRoomForItsAnswer) {
   EXPECT_THAT(streams_.SetAnswers(*greedy, 600, 0), testing::ElementsAre(other));
 }
 
-// A message must not become expensive if thousands of clients wait. Some of them resume at once,
-// the others soon.
+// Even if thousands of clients wait, a message must not become expensive. So only some of the
+// waiting calls resume at once, and the others soon afterwards.
 TEST_F(UntakenTest, ManyClientsThatWaitAreToldInTurns) {
   const auto greedy = Open("greedy");
   EXPECT_TRUE(streams_.TryHold(greedy, 0, 1500));
@@ -494,8 +498,8 @@ TEST_F(UntakenTest, ManyClientsThatWaitAreToldInTurns) {
   EXPECT_EQ(resumed, 300 - 128);
 }
 
-// Returns the processor seconds to add 2,000 calls next to `silent` silent streams and as many
-// silent unary calls.
+// Returns the processor seconds that it takes to add 2,000 calls next to `silent` silent streams
+// and as many silent unary calls.
 double SecondsBesideSilent(size_t silent) {
   StreamSet streams({.streams = silent});
   std::vector<std::shared_ptr<OpenCall>> calls;
@@ -514,7 +518,8 @@ TEST(StreamSet, ACallCostsNoMoreBesideSilentOnes) {
   EXPECT_LT(SecondsBesideSilent(20'000), 10 * std::max(SecondsBesideSilent(1000), 0.002));
 }
 
-// Streams that keep sending the same message, two at a time each, and ignore the answers.
+// Streams that keep sending the same message and ignore the answers. Each stream has two messages
+// in flight.
 class BusyStreams {
  public:
   BusyStreams(const std::shared_ptr<grpc::Channel>& channel, const std::string& method, int count,
@@ -709,8 +714,8 @@ TEST(Places, AreGivenBack) {
   EXPECT_EQ(places.taken(), 2);
   const std::optional<Places::Place> fourth = places.Take("b", false);
   EXPECT_TRUE(fourth);
-  // A newcomer gets the last place, and an admin the one that is reserved for admins. Then nobody
-  // gets one.
+  // A newcomer gets the last place, and an admin gets the place that is reserved for admins. After
+  // that, nobody gets a place.
   const std::optional<Places::Place> others = places.Take("c", false);
   EXPECT_TRUE(others);
   const std::optional<Places::Place> last = places.Take("a", true);

@@ -35,8 +35,8 @@ class ClusterTest : public ClusterServers {
       config->durability = "sync";
     };
   }
-  // Waits until the server is asked to end at once. Returns true if the group gave the turn to
-  // another server before, which can happen on a busy machine.
+  // Waits until the server is asked to end at once. On a busy machine, the group can give the turn
+  // to another server before that; then returns true.
   static bool AwaitEndAtOnce(TestServer& server) {
     EXPECT_TRUE(Eventually([&] { return server.asked_to_end_at_once + server.replaced > 0; },
                            Duration::Seconds(400)));
@@ -359,8 +359,8 @@ TEST_F(ClusterTest, AStandbyLoadsThePagesWhenTheOtherFallsSilentAndFollowsItsLog
   ASSERT_TRUE(await_loaded(0));
   kafka_.Fail(MockKafka::kOffsetCommit, RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED);
   ASSERT_TRUE(await_loaded(300));
-  // The first server still serves. The standby follows pages and hosts in the log; all settings are
-  // loaded again.
+  // The first server still serves. The standby follows changes of pages and hosts in the log, and
+  // loads everything again when a setting changes.
   first->UpsertMany(320);
   ASSERT_TRUE(await_loaded(320));
   v1::SetCrawlRateRequest faster;
@@ -453,7 +453,8 @@ TEST_F(ClusterTest, WhoseLogTakesNothingAnyMoreEndsAndTheStandbyServes) {
   EXPECT_TRUE(second.server->Stop().ok());
 }
 
-// The group answers, but commits fail. A standby could do better.
+// The group still confirms the turn of the server, but commits fail. A standby might be able to
+// commit.
 TEST_F(ClusterTest, WhoseCommitsWaitWhileAStandbyIsReadyLeavesItsTurn) {
   TestServer first(InCluster());
   first.UpsertMany(50);
@@ -469,8 +470,8 @@ TEST_F(ClusterTest, WhoseCommitsWaitWhileAStandbyIsReadyLeavesItsTurn) {
   }));
   EXPECT_EQ(first.asked_to_end, 0);
   auto second = std::make_unique<SecondServer>(first.config);
-  // On a busy machine, the group might take the turn of the first server earlier. The second then
-  // fails, too, because it cannot open its log, and is started again.
+  // On a busy machine, the group might take the turn from the first server before that. The second
+  // server then fails because it cannot open its log, and is started again.
   const auto start_again = [&] { second = std::make_unique<SecondServer>(first.config); };
   EXPECT_TRUE(Eventually(
       [&] {

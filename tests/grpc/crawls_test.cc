@@ -224,7 +224,7 @@ TEST_F(CrawlsTest, HoldsSharesOfTheRate) {
     auto counts = CrawlFor(std::chrono::seconds(3));
     const double all = counts["a"] + counts["b"] + counts["c"];
     ASSERT_GT(all, 100);
-    // Each side may miss a tick, and a restart or the end of a call leaves some leases over.
+    // Each crawl id may miss a tick, and a restart or the end of a call leaves some leases unused.
     const double slack = 0.02 * all + 4;
     EXPECT_NEAR(counts["a"], 0.5 * all, slack);
     EXPECT_NEAR(counts["b"], 0.1 * all, slack);

@@ -13,7 +13,7 @@
 namespace freshet {
 namespace {
 
-// A slow search for one division does not delay the others.
+// A slow search for the server of one division does not delay searches for others.
 TEST(DivisionPeersTest, AreLookedForAtTheSameTime) {
   constexpr uint32_t kOthers = 5;
   ServerConfig config;

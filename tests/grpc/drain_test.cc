@@ -91,8 +91,8 @@ class CrawlTry final : public grpc::ClientBidiReactor<v1::CrawlRequest, v1::Craw
     StartRead(&response_);
     if (!writing_) WriteNext();
   }
-  // An attempt that was never welcomed may end in any way. When a server stops, gRPC cancels calls
-  // that it has not passed to the server.
+  // An attempt that was never welcomed may end with any status. When a server stops, gRPC cancels
+  // calls that it has not passed to the server yet.
   void OnDone(const grpc::Status& status) override {
     bool welcome = false;
     {
@@ -102,7 +102,8 @@ class CrawlTry final : public grpc::ClientBidiReactor<v1::CrawlRequest, v1::Craw
     done_(welcome ? status : grpc::Status(grpc::StatusCode::UNAVAILABLE, "never begun"));
   }
 
-  // Sends results first, one message at a time. Then grants credit for as many pages as were taken.
+  // Sends results first. When there are none, grants credit for as many pages as were taken. Only
+  // one message is in flight at a time.
   void WriteNext() FRESHET_REQUIRES(hand_.mutex) {
     request_.Clear();
     if (sent_.empty() && !hand_.results.empty()) {
@@ -265,8 +266,8 @@ TEST(Drain, AThousandWorkersGoOnElsewhereWithoutALostResult) {
   ASSERT_TRUE(server.admin->SetCrawlRate(&call, none, &response).ok());
   EXPECT_TRUE(Eventually([&] { return fleet.Count().in_hand == 0; }));
   EXPECT_EQ(fleet.Count().refused, 0u);
-  // If the stop cut off the acknowledgement of a result, the result was sent again and counts once.
-  // So the number of crawls is the number of pages that were handed out to workers.
+  // A result whose acknowledgement was lost in the stop was sent again, and counts once. So the
+  // number of crawls is the number of acknowledged results.
   EXPECT_EQ(CrawlsOfAllPages(server), fleet.Count().acknowledged);
 }
 

@@ -93,7 +93,7 @@ class FleetFrontierTest : public ClusterServers {
     metadata["signature"].add_values(digest);
     return item;
   }
-  // Takes URLs until there are `count`, or for a limited time. Expects no URL twice.
+  // Takes URLs until it has `count` of them, or for a limited time. Expects no URL twice.
   static std::set<std::string> Take(FrontierClient& client, const std::string& crawl,
                                     size_t count) {
     std::set<std::string> urls;
@@ -190,8 +190,8 @@ TEST_F(FleetFrontierTest, GivesOutPagesOfAllDivisionsThatItNeverHadAUrlOf) {
   EXPECT_EQ(client.Stats("shop").inprocess(), 0U);
 }
 
-// If nobody serves a division, putting its URLs fails, and clients must put them again. The URLs of
-// other divisions are given out.
+// If no server serves a division, putting URLs of the division fails, and clients must put them
+// again. URLs of other divisions are still given out.
 TEST_F(FleetFrontierTest, UrlsFromBeforeBecomePagesInAllDivisionsAndOneThatIsAwayHoldsNobodyUp) {
   TestServer first(InFleet(0));
   TestServer other(InFleet(1));
@@ -215,9 +215,11 @@ TEST_F(FleetFrontierTest, UrlsFromBeforeBecomePagesInAllDivisionsAndOneThatIsAwa
   const std::vector<std::string> more = Urls(12, "more");
   PutAll(client, more, "shop");
   EXPECT_TRUE(other.Stop().ok());
-  // Longer than a call takes, and shorter than the time that items wait for a division.
+  // The call must end within this time, which is shorter than the time that items wait for a
+  // division.
   const auto soon = std::chrono::steady_clock::now() + std::chrono::seconds(12);
-  // The leader of the crawl rate may have stopped; then a new one takes a while.
+  // The stopped server might have been the leader of the crawl rate. It takes a while until there
+  // is a new leader.
   for (const std::string& url : client.Get(ParamsIn("shop", 2, 9, kLong))) {
     EXPECT_EQ(DivisionOf(url), 0U) << url;
   }
@@ -233,8 +235,8 @@ TEST_F(FleetFrontierTest, UrlsFromBeforeBecomePagesInAllDivisionsAndOneThatIsAwa
   }
 }
 
-// A URL is deleted while its division is away, before it becomes a page. No page appears when the
-// division is back.
+// A URL is deleted while its division is away, before the URL becomes a page. When the division is
+// back, no page of the URL appears.
 TEST_F(FleetFrontierTest, UrlsThatAreDeletedWhileTheyBecomePagesStayDeleted) {
   HeldClock clock;
   TestServer first(InFleet(0), nullptr, &clock);
@@ -263,7 +265,7 @@ TEST_F(FleetFrontierTest, UrlsThatAreDeletedWhileTheyBecomePagesStayDeleted) {
   // The call also waits for the other division.
   std::future<grpc::StatusCode> setting =
       std::async(std::launch::async, [&] { return CodeOf(first, &Admin::SetCrawl, request); });
-  // The other two wait 15 s of this clock for their division.
+  // The other two URLs wait 15 s, by the held clock, for their division.
   ASSERT_TRUE(Eventually([&] { return PageOf(first, near, "late").has_value(); }));
   clock.Pass(Duration::Seconds(8));
   const auto remove = [&] {
@@ -282,7 +284,7 @@ TEST_F(FleetFrontierTest, UrlsThatAreDeletedWhileTheyBecomePagesStayDeleted) {
   }));
   clock.Pass(Duration::Seconds(8));
   other.Start();
-  // The deletion may be refused with "try again".
+  // If the deletion was refused with "try again", it is repeated.
   EXPECT_TRUE(deletion.get() || Eventually(remove));
   (void)setting.get();
   EXPECT_TRUE(Eventually([&] { return PageOf(first, kept, "late").has_value(); }));

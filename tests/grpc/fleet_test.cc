@@ -103,7 +103,8 @@ class FleetTest : public ClusterServers {
           << bad;
     }
   }
-  // Expects answers for two divisions, while the first is stopped.
+  // Stops the first division. Expects that the second server still answers for the fleet and names
+  // the missing division, and that an incomplete list of pages ends with an error.
   static void ExpectToMissTheFirst(TestServer& first, TestServer& second) {
     const uint64_t of_second = Fleet(second).divisions(1).pages();
     const size_t hosts_of_both = HostsOf(second, 1000).size();
@@ -117,8 +118,8 @@ class FleetTest : public ClusterServers {
     EXPECT_EQ(hosts.unanswered_size(), 1);
     EXPECT_GT(hosts.hosts_size(), 10);
     EXPECT_LT(static_cast<size_t>(hosts.hosts_size()), hosts_of_both);
-    // A caller that was answered holds no place, although the first division never answers. Two
-    // rounds need more places than one client may have.
+    // A call that was answered no longer holds a place, although the first division never answered
+    // it. Two rounds of calls need more places than one client may have.
     for (int round = 0; round < 2; ++round) {
       std::vector<std::future<grpc::StatusCode>> lists;
       for (size_t i = 0; i < limits::kMaxListings * 5 / 16; ++i) {
@@ -421,7 +422,7 @@ TEST_F(FleetTest, WhatIsSetAtOneServerHoldsInAllDivisions) {
 
   ExpectSourcesOfBoth(first, second, kPages);
 
-  // The pages of this crawl id are in one division; its settings hold in both.
+  // The pages of this crawl id are in one division only. Its settings hold in both divisions.
   v1::SetCrawlRequest crawl;
   crawl.set_crawl_id("DEFAULT");
   crawl.set_max_pages(1);
@@ -440,7 +441,7 @@ TEST_F(FleetTest, WhatIsSetAtOneServerHoldsInAllDivisions) {
     EXPECT_TRUE(CallOf(*server, &Admin::DeleteCrawl, shop).crawl().deleting());
   }
 
-  // A pause works wherever possible, and names the divisions that it did not reach.
+  // A pause takes effect in all divisions that can be reached. Its error names the others.
   EXPECT_TRUE(first.Stop().ok());
   grpc::ClientContext call;
   v1::PauseResponse paused;
@@ -554,13 +555,14 @@ TEST_F(FleetTest, DivisionsLearnOneModelOfAllPages) {
     return second.Get(quiet).explanation().estimates().change_rate_per_day().value();
   };
   EXPECT_LT(rate(), 0.01) << "what is believed of pages nobody has looked at";
-  // The epoch of the first division ends before that of the second begins and learns from it.
+  // The first division's epoch must end before the epoch of the second begins. The second division
+  // learns from it.
   (void)CallOf(first, &Admin::RunEpoch, {});
   const double learned = rate();
   EXPECT_GT(learned, 0.1);
   EXPECT_THAT(Probe(second.info.http_address, "/metrics"),
               HasSubstr(R"(freshet_fleet_learned_divisions{cluster="mock-1-of-2"} 1)"));
-  // The totals of the first division are used while it is away, and until it has new ones.
+  // While the first division is away, and until it has new totals, its last totals are used.
   EXPECT_TRUE(first.Stop().ok());
   (void)CodeOf(second, &Admin::RunEpoch, {});
   EXPECT_NEAR(rate(), learned, 0.2 * learned);
@@ -776,7 +778,8 @@ TEST_F(FleetTest, ItemsWaitForADivisionThatStartsAndThenSayThatNobodyServesIt) {
   EXPECT_THAT(Described(first.Upsert(request)), IsEmpty());
   EXPECT_EQ(Fleet(second).divisions(1).pages(), 100 - own);
 
-  // The same requests can be sent to another server of the division, on a stream that stayed open.
+  // The same requests can be sent on a stream that stayed open while the division changed its
+  // server.
   grpc::ClientContext call;
   const auto stream = first.pages->UpsertPages(&call);
   v1::UpsertPagesResponse response;

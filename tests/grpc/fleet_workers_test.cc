@@ -102,7 +102,7 @@ TEST_F(FleetWorkersTest, TakePagesOfAllDivisionsByOneStream) {
     returned.mutable_returned_leases()->add_lease_ids(its.lease_id());
   }
   const std::vector<v1::Assignment> given_back = std::exchange(taken, {});
-  // Messages do not wait for each other.
+  // These two messages are for different divisions, and do not wait for each other.
   v1::CrawlRequest last;
   last.mutable_returned_leases()->add_lease_ids(returned.returned_leases().lease_ids(0));
   returned.mutable_returned_leases()->mutable_lease_ids()->erase(
@@ -116,8 +116,8 @@ TEST_F(FleetWorkersTest, TakePagesOfAllDivisionsByOneStream) {
   }
 }
 
-// The clock jumps, as after the process was suspended: assignments of other servers have waited
-// since.
+// The clock jumps, as if the process had been suspended. Half of the lease of waiting assignments
+// of other servers has then passed.
 TEST_F(FleetWorkersTest, AreGivenNothingOfAnotherDivisionWhoseLeaseIsHalfOver) {
   AheadOfClock clock;
   TestServer first(InCluster(/*divisions=*/2, /*division=*/0), nullptr, &clock);
@@ -172,8 +172,8 @@ TEST_F(FleetWorkersTest, ACreditOfOneGoesFromDivisionToDivision) {
     urls.insert(leased[0].url());
     EXPECT_THAT(Described(Report(worker, leased, first.clock.Now(), &taken)), IsEmpty());
   }
-  // There are no workers any more. Assignments for the credit of a disconnected worker are
-  // returned.
+  // The worker disconnects. Assignments that other servers make for the credit of a disconnected
+  // worker are returned.
   worker.Cancel();
   const auto metric = [](TestServer& server, const std::string& line) {
     return Probe(server.info.http_address, "/metrics").find("\n" + line) != std::string::npos;
@@ -254,8 +254,8 @@ class GreedyWorker {
   const std::unique_ptr<grpc::ClientReaderWriter<v1::CrawlRequest, v1::CrawlResponse>> stream_;
 };
 
-// A server lends credit to 200 divisions with ten calls at a time. If nobody serves a division, a
-// call takes 15 s.
+// A server lends its workers' credit to the other 199 divisions with at most ten calls at a time. A
+// call to a division that nobody serves takes 15 s.
 TEST_F(GuardedFleetTest, OneClientTakesNotAllCallsByWhichCreditIsLent) {
   constexpr int kDivisions = 200;
   for (const char* of : {"mock-0-of-200", "mock-1-of-200", "mock-rate-of-200"}) {

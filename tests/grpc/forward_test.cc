@@ -296,14 +296,14 @@ TEST_F(ForwardTest, AServerThatIsNotReachedIsWaitedForAndThenGivenUp) {
 
 TEST_F(ForwardTest, AClientThatDoesNotListenIsCutOffOnceAnotherServes) {
   server.UpsertMany(20'000);
-  // gRPC reads much more than asked for, unless told not to.
+  // By default, gRPC reads much more than the client asks for. These settings prevent this.
   grpc::ChannelArguments narrow;
   narrow.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   narrow.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 1 << 14);
   server.Use(OwnChannel(front->address, narrow));
   grpc::ClientContext context;
   const auto deaf = server.pages->ExportPages(&context, {});
-  // In the meantime, the unread pages fill the window.
+  // Waits until the unread pages have filled the window.
   LetPass(Duration::Millis(300));
   EXPECT_EQ(front->counters.open, 1U);
   TestServer other;
@@ -330,8 +330,8 @@ TEST_F(ForwardTest, MetadataThatCannotBeSentOnIsLeftOut) {
 }
 
 TEST_F(ForwardTest, WhatWasForwardedOnceIsNotForwardedAgain) {
-  // Without the check, the call would be forwarded for ever, because each server believes that the
-  // other one serves.
+  // Two servers can each believe that the other one serves. If a forwarded call could be forwarded
+  // again, they would forward it to each other for ever.
   Front second(server.config);
   second.Follow(front->address);
   server.Use(OwnChannel(second.address));
@@ -609,7 +609,7 @@ class HeldForwardTest : public testing::Test {
 TEST_F(HeldForwardTest, AClientPastItsShareStopsNobodyElse) {
   Spend("one");
   const uint64_t before = front_->counters.forwarded;
-  // The first message is the client's share. There is room for two more.
+  // The first message alone uses up the client's share. There is room for two more messages.
   for (int i = 0; i < 3; ++i) Send("one");
   EXPECT_TRUE(Eventually([&] { return front_->counters.forwarded == before + 3; }));
   const grpc::Status status = End(Send("one"));
@@ -641,8 +641,8 @@ TEST_F(HeldForwardTest, AnswersThatClientsDoNotTakeHaveAShareAndAnEnd) {
   for (int i = 0; i < 20; ++i) EXPECT_EQ(WhoAmI(server_.Open(server_.Token("loader"))), 0);
   EXPECT_LE(front_->answer_bytes(), 3 * kHeld / 8);
   EXPECT_EQ(front_->counters.refused, 0U) << "nobody else needs the room";
-  // Each reader finds a place until there is none for newcomers. Then readers that read nothing are
-  // ended.
+  // Readers get places until there is no room left for a newcomer. After that, readers that read
+  // nothing are ended.
   for (int i = 0; i < kReaders; ++i) open("reader" + std::to_string(i));
   EXPECT_TRUE(Eventually([&] { return front_->counters.refused > 0; }));
   EXPECT_TRUE(Eventually([&] { return WhoAmI(server_.Open(server_.Token("loader"))) == 0; }));

@@ -124,7 +124,7 @@ TEST(FullDisk, IsToldToAllWhoAsk) {
   call.TryCancel();
 }
 
-// The server tries again and again to get pages for workers with credit, but logs the failure once.
+// The server repeatedly tries to lease pages for workers with credit, but logs the failure once.
 TEST(FullDisk, DoesNotFillTheLog) {
   FaultyEnv faulty(1);
   testing::internal::CaptureStderr();
@@ -163,7 +163,7 @@ TEST(FullDisk, DoesNotFillTheLog) {
   EXPECT_EQ(count("a commit of"), 0) << log;
 }
 
-// A client sends a refused signal or result again until it is accepted. It then counts once, and
+// A client repeats a refused signal or result until it is accepted. The item then counts once, and
 // one ping does not become a burst.
 TEST(FullDisk, LeavesNoTraceOfWhatWasRefused) {
   FaultyEnv faulty(1);
@@ -254,7 +254,8 @@ TEST(FullDisk, WhatItRefusesOfOperatorsUsesUpNoTable) {
   v1::NextRequest request;
   request.add_crawl_ids("taken-alone");
   ToProto(Duration(), request.mutable_max_wait());
-  // If the refusals took long, the disk watch must first see the free space.
+  // If the refusals took long, the server accepts calls only after its disk watch has seen the free
+  // space.
   EXPECT_TRUE(Eventually([&] {
     v1::NextResponse response;
     grpc::ClientContext call;

@@ -1,4 +1,5 @@
-// A server with TLS and identities, and clients that show different proofs.
+// A server with TLS and identities for tests, and clients that authenticate to it in different
+// ways.
 #ifndef FRESHET_TESTS_GRPC_GUARDED_SERVER_H_
 #define FRESHET_TESTS_GRPC_GUARDED_SERVER_H_
 
@@ -17,7 +18,7 @@
 
 namespace freshet {
 
-// The proofs that a client shows. Value type, thread-compatible.
+// The credentials that a client presents. Value type, thread-compatible.
 struct Showing {
   std::string token;            // empty = none
   std::optional<KeyPair> pair;  // the client's certificate
@@ -27,8 +28,9 @@ struct Showing {
 // A server with TLS and an auth file. Thread-compatible.
 class GuardedServer {
  public:
-  // The name of each identity, and its lines of the auth file other than name and proofs. The
-  // identity NAME has the token NAME-token and certificates for NAME.test.
+  // For each identity, its name and its lines in the auth file. WriteIdentities() adds the lines
+  // for name and credentials: the identity NAME has the token NAME-token and certificates for
+  // NAME.test.
   using Written = std::vector<std::pair<std::string, std::string>>;
 
   // `clock`: the server's clock; nullptr = the machine's.

@@ -178,7 +178,7 @@ TEST_F(HostTermsServerTest, WorkersReportDelayAndAddress) {
   EXPECT_EQ(Host("a.test").min_delay_origin(), v1::TERM_ORIGIN_DEFAULT);
 }
 
-// Absurd headers of a site change nothing and do not spoil the result.
+// Absurd header values of a site change nothing and do not spoil the result.
 TEST_F(HostTermsServerTest, AbsurdReportsAreCutOrLeftOut) {
   Add("http://a.test/1");
   v1::CrawlResult result;

@@ -117,7 +117,8 @@ TEST(WallClock, ThatIsBehindWhatIsStoredHoldsNothingUp) {
   server.Start();
   EXPECT_EQ(server.Statistics().schedule().open_leases(), leases);
   ExpectSane(server);
-  // By the stored time, every host was just fetched, so all are free after a second.
+  // According to the stored time, every host was fetched just now. So all hosts are free after a
+  // second.
   std::set<std::string> hosts;
   EXPECT_TRUE(Eventually(
       [&] {

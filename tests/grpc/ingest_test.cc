@@ -228,8 +228,8 @@ TEST(Ingest, AcknowledgesInTheOrderOfTheMessages) {
     for (int m = 0; m < kMessages; ++m) {
       v1::SignalChangesRequest request;
       request.set_sequence(static_cast<uint64_t>(m));
-      // Messages are refused at once, or are handled by one shard or by all shards. So without
-      // ordering, their answers would overtake each other.
+      // A third of the messages is refused at once, a third is handled by one shard, and a third by
+      // all shards. If the server did not order the answers, they would overtake each other.
       for (int i = 0; i < (m % 3 == 0 ? 0 : m % 3 == 1 ? 1 : 100); ++i) {
         v1::ChangeSignal* signal = request.add_signals();
         signal->set_url(TestServer::Url((m + i) % 400, 100));

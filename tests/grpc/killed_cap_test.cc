@@ -119,7 +119,7 @@ TEST(KilledServer, KeepsTheCapOfEachHost) {
       workers.emplace_back(
           [&, i, channel = daemon.channel()] { Work(channel, "w" + std::to_string(i), tally); });
     }
-    // Leases that were open when the server was killed, and were never answered, count, too.
+    // The next kill leaves leases open that are never answered. They count against the cap, too.
     if (run < kKills) tally.Await(5 * (run + 1));
     if (run == kKills) {
       const auto admin = v1::AdminService::NewStub(daemon.channel());

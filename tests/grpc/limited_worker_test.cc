@@ -130,7 +130,7 @@ TEST_F(LimitedWorker, GivesBackItsOwnLeasesAlone) {
   (void)stream->Finish();
 }
 
-// A lease id consists of run, serial number and slot, so anyone can guess the ids of other leases.
+// A lease id consists of run, serial number and slot. So anyone who knows one id can guess others.
 TEST_F(LimitedWorker, NobodyEndsWhatAnotherIdentityHolds) {
   const uint64_t lease = LeaseOfOthers();
   const auto rival = server_.Open(server_.Token("rival"));
@@ -158,8 +158,8 @@ TEST_F(LimitedWorker, NobodyEndsWhatAnotherIdentityHolds) {
   EXPECT_THAT(Described(server_->Report(own)), IsEmpty()) << "it is open still";
 }
 
-// If a client lets leases expire under the worker name of another client, this reduces only its own
-// allowance.
+// If a client lets leases expire under a worker name that another client uses, only its own
+// allowance is reduced.
 TEST_F(LimitedWorker, ANameOfAnothersIsAnotherName) {
   const auto next = [](const std::shared_ptr<grpc::Channel>& channel, int lease_seconds) {
     v1::NextRequest request;

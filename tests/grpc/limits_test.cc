@@ -32,7 +32,8 @@ v1::SignalChangesRequest SignalsOf(const std::string& source, int count) {
   return request;
 }
 
-// Time that a stream takes to send `messages` and to get their acknowledgements.
+// Returns the time that a stream takes to send `messages` messages and to get their
+// acknowledgements.
 Duration TimeOf(TestServer& server, const v1::SignalChangesRequest& request, int messages) {
   grpc::ClientContext call;
   const auto stream = server.ingest->SignalChanges(&call);
@@ -113,7 +114,7 @@ TEST(Limits, OfMetadata) {
   };
   EXPECT_EQ(get(1000), StatusCode::OK);
   EXPECT_EQ(get(3000), StatusCode::RESOURCE_EXHAUSTED);
-  // gRPC may close the connection after so much metadata; the next connection works.
+  // After this much metadata, gRPC may close the connection. The next connection works.
   StatusCode after = get(1000);
   for (int tries = 0; after == StatusCode::UNAVAILABLE && tries < 100; ++tries) after = get(1000);
   EXPECT_EQ(after, StatusCode::OK);
@@ -147,8 +148,8 @@ TEST(Limits, OfHostsAndTheirPages) {
   EXPECT_EQ(Metric(server, "freshet_limit{name=\"hosts\"}"), 2);
 }
 
-// Hosts have no owners. If an operator sets a maximum of pages for a team's crawl id, this limits
-// its hosts, too.
+// Hosts have no owners. A maximum of pages that an operator sets for a team's crawl id also limits
+// the number of hosts that the team can add.
 TEST(Limits, OfHostsAreNotUsedUpByACrawlIdWithAMaximumOfPages) {
   GuardedServer server({{"team", "    roles: [ingester]\n    crawl_ids: [team]\n"},
                         {"other", "    roles: [ingester]\n"},
@@ -252,8 +253,8 @@ TEST(Limits, OfStreamsOfAClient) {
 // A client without an identity is identified by its address.
 TEST(Limits, OfItemsASecondOfAClient) {
   TestServer server([](ServerConfig* config) { config->items_per_second_per_client = 100; });
-  // The 300 items cost 1.5 s: the first 100 are free, and the client does not wait after the last
-  // message of 50.
+  // The 300 items take 1.5 s: the first 100 are free, and the client does not wait after its last
+  // message, which has 50 items.
   EXPECT_GE(TimeOf(server, SignalsOf("cdn", 50), 6), Duration::Millis(1450));
   EXPECT_GE(Metric(server,
                    "freshet_over_limit_total{name=\"items_per_second_per_client\","
@@ -320,7 +321,7 @@ TEST(Limits, OfStreamsLeavePlacesForNewClients) {
   }
 }
 
-// Lists and pulls count like other calls, otherwise a client could make them without limit.
+// Lists and pulls count like other calls. Otherwise, a client could make any number of them.
 TEST(Limits, OfItemsASecondWithCallsThatOnlyTake) {
   TestServer server([](ServerConfig* config) { config->items_per_second_per_client = 10; });
   FrontierClient frontier(server.channel);
@@ -348,7 +349,7 @@ TEST(Limits, OfItemsASecondWithCallsThatOnlyTake) {
   }));
 }
 
-// An unreadable message counts, too, by its bytes after inflation.
+// An unreadable message counts, too, according to its size after inflation.
 TEST(Limits, OfItemsASecondWithMessagesThatAreRefused) {
   TestServer server([](ServerConfig* config) { config->items_per_second_per_client = 100; });
   RawStream stream(server, "/freshet.v1.PagesService/UpsertPages");
@@ -366,7 +367,8 @@ TEST(Limits, OfItemsASecondOverManyStreams) {
   TestServer server([](ServerConfig* config) { config->items_per_second_per_client = 100; });
   const Instant begin = server.clock.Now();
   for (int i = 0; i < 5; ++i) (void)TimeOf(server, SignalsOf("cdn", 50), 1);
-  // The 250 items cost 1.5 s: the first 100 are free, and the last stream waits, too.
+  // The 250 items take 1.5 s: the first 100 are free, and the client also waits after the last
+  // stream.
   EXPECT_GE(server.clock.Now() - begin, Duration::Millis(1450));
   const Instant again = server.clock.Now();
   // A cancelled stream leaves its debt to the next stream.
@@ -389,7 +391,7 @@ TEST(Limits, OfItemsASecondOverAStreamForEachUrl) {
   for (int i = 0; i < 250; ++i) {
     EXPECT_EQ(client.Put(Discovered("http://a.test/" + std::to_string(i))), "OK");
   }
-  // The first 100 items are free, and the last stream waits, too.
+  // The first 100 items are free, and the client also waits after the last stream.
   EXPECT_GE(server.clock.Now() - begin, Duration::Millis(1450));
 }
 
@@ -408,7 +410,8 @@ TEST(Limits, OfItemsASecondOfASource) {
   EXPECT_LT(TimeOf(server, SignalsOf("sitemap", 50), 6), Duration::Seconds(7));
 }
 
-// Ingesters keep one stream for ever. Without a grace period, the server does not end it.
+// Ingesters can keep one stream for ever. If no grace period is configured, the server does not end
+// a stream because its connection is old.
 TEST(Limits, OfTheAgeOfConnections) {
   TestServer server([](ServerConfig* config) {
     config->max_connection_age = Duration::Millis(300);
@@ -423,7 +426,7 @@ TEST(Limits, OfTheAgeOfConnections) {
   }
   stream->WritesDone();
   EXPECT_TRUE(stream->Finish().ok());
-  // Other calls of the channel use newer connections, each of which is closed soon.
+  // Other calls of the channel use newer connections, which the server closes after a short time.
   const auto connections = [&] { return Metric(server, "freshet_connections"); };
   EXPECT_TRUE(Eventually([&] { return connections() == 0; }));
 }
@@ -441,8 +444,8 @@ TEST(Limits, OfTheGraceOfOldConnections) {
   EXPECT_EQ(stream->Finish().error_code(), StatusCode::UNAVAILABLE) << "it may be tried again";
 }
 
-// One of a thousand clients sends as much as it can. The others are always answered, and this one
-// gets only its share.
+// One of a thousand clients sends as much as it can. It gets only its share, and the other clients
+// are always answered.
 TEST(Limits, AFloodIsNotNoticedByOthers) {
   constexpr int kGood = 999;
   constexpr int kRounds = 3;

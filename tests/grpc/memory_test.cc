@@ -35,7 +35,7 @@ size_t PeakOf(pid_t pid) {
   return 0;
 }
 
-// A message of just under the largest size: `start`, then copies of `part`.
+// Returns a message that is slightly smaller than the limit: `start`, then copies of `part`.
 std::string Filled(const std::string& start, const std::string& part) {
   std::string bytes = start;
   bytes.reserve(kMessage);
@@ -82,8 +82,8 @@ TEST_F(MemoryTest, OfWhatIsRefusedIsThatOfItsBytes) {
   Send(Filled("\x08\x01", "\x78\x01"), 1, 4);
   Send(Filled("\x08\x01", std::string("\x7a\x00", 2)), 1, 4);
   const size_t one = PeakOf(daemon_.pid()) - before;
-  // At any time, twice the bytes of one message, plus memory that the allocator keeps for each
-  // thread.
+  // Handling a message takes twice its size at any time. In addition, the allocator keeps memory
+  // for each thread.
   EXPECT_LT(one, 10 * kMessage);
   // Several messages at once, each of the largest size.
   Send(Filled("\x08\x01", nothing), 4, 2);
@@ -97,7 +97,8 @@ TEST_F(MemoryTest, OfWhatIsInflatedIsThatOfTheLargestMessage) {
   EXPECT_LT(PeakOf(daemon_.pid()) - before, 6 * kMessage);
 }
 
-// 16 MB of a field that the server does not know, compressed to 16 KB, after other fields.
+// Returns a compressed message of 16 KB with `fields`, followed by 16 MB of a field that the server
+// does not know.
 std::string Bomb(const std::string& fields) {
   return Gzip(fields + "\xc2\x3e\xe8\xff\xff\x07" + std::string(16'777'192, '\0'));
 }
@@ -136,8 +137,9 @@ TEST_F(MemoryTest, OfCallsThatWaitIsBounded) {
   EXPECT_LT(PeakOf(daemon_.pid()) - before, 16 * kMessage);
 }
 
-// 150 URLs with 64 KB of metadata each, 9.6 MB that gzip makes small, on 64 streams at once.
-// Messages that wait for their commit count as inflated; those that do not fit wait compressed.
+// Each of 64 streams sends batches of 150 URLs with 64 KB of metadata each. Such a batch has 9.6
+// MB, and is small after compression. Messages that wait for their commit count with their inflated
+// size. Messages that do not fit wait compressed.
 TEST_F(MemoryTest, OfWhatStreamsInflateIsBounded) {
   const size_t before = PeakOf(daemon_.pid());
   std::vector<std::thread> threads;
@@ -158,8 +160,8 @@ TEST_F(MemoryTest, OfWhatStreamsInflateIsBounded) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  // The server may hold 128 MiB, and parsing takes several times as much for a moment. Without a
-  // bound, the memory grows with everything that is sent at once.
+  // The server may hold 128 MiB of messages, and parsing takes several times as much for a moment.
+  // Without a bound, the memory would grow with the size of all messages that are sent at once.
   EXPECT_LT(PeakOf(daemon_.pid()) - before, 56 * kMessage);
 }
 
@@ -188,7 +190,8 @@ TEST_F(MemoryTest, OfAcknowledgementsThatNobodyReadsIsBounded) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  // Some messages of each stream are in flight. All unread answers would be 1,200 MB.
+  // Only some messages of each stream are in flight. The answers to all messages would take 1,200
+  // MB.
   EXPECT_LT(PeakOf(daemon_.pid()) - before, 32 * kMessage);
 }
 

@@ -18,7 +18,7 @@ TEST(MessageTurnsTest, AClientWaitsForOneMessageOfAnotherHoweverManyStreamsThatH
   std::vector<std::string> order;
   turns.Handle("greedy", 1, [&] {
     order.emplace_back("greedy 0");
-    // All of these arrive while the first one is handled.
+    // All of these messages arrive while the first one is handled.
     for (int i = 1; i <= 3; ++i) {
       turns.Handle("greedy", 1000, [&order, i] { order.push_back(fmt::format("greedy {}", i)); });
     }
@@ -106,8 +106,8 @@ TEST(MessageTurnsTest, LongMessagesLeaveAThread) {
       turns.Handle("greedy", kLong, [&order, i] { order.push_back(fmt::format("long {}", i)); });
     }
     EXPECT_EQ(turns.waiting(), 3U);
-    // The other thread handles this message at once. The messages after it alternate with long
-    // ones.
+    // The other thread handles this message at once. Otherwise, the long messages before it would
+    // come first.
     turns.Handle("small", kLong - 1, [&] {
       order.emplace_back("small 1");
       turns.Handle("small", 1, [&] { order.emplace_back("small 2"); });

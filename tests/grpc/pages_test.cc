@@ -272,11 +272,12 @@ TEST(Pages, ExportsWhatIsKnown) {
   EXPECT_EQ(pages, 2);
 }
 
-// Clients open as many exports as are allowed, and read none of them.
+// Clients open as many exports as the server allows, and read none of them.
 TEST(Pages, ListsThatNobodyReadsMakeRoom) {
   TestServer server(
       [](ServerConfig* config) { config->list_write_timeout = Duration::Millis(200); });
-  // The pages exceed what gRPC sends to a client that does not read, if the window stays small.
+  // The list of pages must be larger than what gRPC sends to a client that does not read. The
+  // client keeps its window small.
   server.UpsertMany(3000);
   grpc::ChannelArguments small_windows;
   small_windows.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
@@ -302,7 +303,7 @@ TEST(Pages, ListsThatNobodyReadsMakeRoom) {
     }
     return stream->Finish().ok();
   }));
-  // The remaining exports may still finish in time.
+  // Some of the exports are ended to make room. The others may still end normally.
   int cancelled = 0;
   for (const auto& one : unread) {
     v1::ExportPagesResponse response;

@@ -57,7 +57,7 @@ class Echo final : public grpc::CallbackGenericService {
   }
 };
 
-// Gives calls a link as soon as there is one.
+// Gives every waiting call the link of the test as soon as the link exists.
 class OneLink final : public PeerCalls {
  public:
   std::optional<PeerLink> Connect(const std::shared_ptr<PeerCall>& /*call*/) override {
@@ -117,7 +117,7 @@ TEST(PeerCallTest, ClientsTakeTurns) {
   server->Shutdown();
 }
 
-// The oldest message decides, even if it is another client's turn.
+// The age of the oldest message decides, even if it is another client's turn.
 TEST(PeerCallTest, GivesUpWhatWaitsTooLong) {
   OneLink link;
   const auto call = std::make_shared<PeerCall>(link, 1, "/a.Service/Stream", ShownByClient{});

@@ -46,7 +46,7 @@ class PolitenessTest : public testing::Test {
     request.add_pages()->set_url(url);
     EXPECT_EQ(server_.Upsert(request).statuses_size(), 0);
   }
-  // The page handed out within `patience` of real time, if any.
+  // Returns the page that is handed out within `patience` of real time, if any.
   std::optional<v1::Assignment> Next(Duration patience) {
     const v1::NextResponse next = server_.Next(1, static_cast<int>(patience.micros() / 1000));
     if (next.assignments_size() == 0) return std::nullopt;
@@ -74,7 +74,7 @@ class PolitenessTest : public testing::Test {
   TestServer server_;
 };
 
-// There are two pages that do not change, and a worker that asks as fast as it can.
+// There are two pages that never change, and a worker that asks as fast as it can.
 TEST_F(PolitenessTest, AHostIsFetchedOnceASecondAndAPageOnceAMinute) {
   Add("http://a.test/1");
   Add("http://a.test/2");

@@ -260,7 +260,7 @@ TEST(Keepalive, NoticesAWorkerInABlackHole) {
   call.TryCancel();
 }
 
-// Many clients ping every ten seconds, which is less often than the server tolerates.
+// Many real clients ping every ten seconds, which is less often than the server tolerates.
 TEST(Keepalive, PutsUpWithClientsThatPingWithoutACall) {
   TestServer server;
   grpc::ChannelArguments arguments;
@@ -271,7 +271,8 @@ TEST(Keepalive, PutsUpWithClientsThatPingWithoutACall) {
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   const auto channel = OwnChannel(server.info.grpc_address, arguments);
   ASSERT_TRUE(ListSources(channel).ok());
-  // Six pings would be too many for a server that allows one in five minutes.
+  // During this time, the client sends six pings. A server that allows only one in five minutes
+  // would close the connection.
   const auto until = std::chrono::system_clock::now() + std::chrono::milliseconds(6800);
   EXPECT_FALSE(channel->WaitForStateChange(GRPC_CHANNEL_READY, until));
   EXPECT_EQ(channel->GetState(false), GRPC_CHANNEL_READY);

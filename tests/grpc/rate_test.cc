@@ -1,6 +1,6 @@
-// Tests the constant rate, as workers see it. On a busy machine, assignments arrive up to some
-// hundredths of a second late, so windows are long and bounds generous. A burst after a pause, a
-// missed limit or a second clock would still break them.
+// Tests that the crawl rate is constant, as workers see it. On a busy machine, assignments can
+// arrive some hundredths of a second late, so the tests use long windows and generous bounds. They
+// would still detect a burst after a pause, a missing limit or a second source of ticks.
 #include <algorithm>
 #include <deque>
 
@@ -63,7 +63,7 @@ TEST_P(ConstantRate, NeverMoreAndHardlyLess) {
   const double span = (arrivals.back() - arrivals.front()).seconds();
   const auto count = static_cast<double>(arrivals.size());
   EXPECT_LE(count, rate * (span + kJitterSeconds) + 2);
-  // A busy machine misses some ticks, and counts them as unused.
+  // A busy machine misses some ticks, and the server counts them as unused.
   EXPECT_GE(count + unused() - unused_before, 0.7 * rate * span - 2);
   for (const double window : {0.1, 0.5}) {
     EXPECT_LE(static_cast<double>(MostWithin(arrivals, Duration::FromSeconds(window))),

@@ -62,7 +62,8 @@ class RawStream {
   std::unique_ptr<grpc::ClientAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>> stream_;
 };
 
-// Makes a call with one request and returns its status. `answer`: receives the first message.
+// Makes a call with one request and returns its status. `answer`: receives the first message of the
+// answer.
 inline grpc::Status CallRaw(const std::shared_ptr<grpc::Channel>& channel,
                             const std::string& method, const std::string& bytes,
                             std::string* answer = nullptr) {
@@ -112,8 +113,8 @@ inline grpc::Status CallWithoutMessage(TestServer& server, const std::string& me
   return status;
 }
 
-// The status of a service in the standard health service, by default of the whole server: 1 is
-// SERVING, 2 NOT_SERVING, -1 no answer.
+// Returns the status of a service in the standard health service, by default of the whole server: 1
+// = SERVING, 2 = NOT_SERVING, -1 = no answer.
 inline int HealthOf(TestServer& server, const std::string& service = "") {
   // HealthCheckRequest has the service as field 1, HealthCheckResponse the status.
   std::string request;

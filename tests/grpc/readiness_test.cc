@@ -65,7 +65,8 @@ TEST_F(Readiness, ProbesAreAnsweredWhileTheStoreIsOpened) {
 
 TEST_F(Readiness, SaysHowFarLoadingHasComeAndServesWhenAllIsThere) {
   Start();
-  // Opening reads one block at a time; the read after it is that of the first page.
+  // Opening the store reads one block at a time. The next read after that is the read of the first
+  // page.
   while (Get("/readyz")->body == "opening the store\n") {
     env_.LetOnePass();
     env_.AwaitVisitor();
@@ -125,7 +126,8 @@ double ValueOf(const std::string& metrics, const std::string& name) {
   return at == std::string::npos ? -1 : std::stod(metrics.substr(at + name.size() + 2));
 }
 
-// A store as a kill would leave it: all records are in the log.
+// Returns the configuration of a server whose store is as a kill leaves it: all records are only in
+// the log.
 ServerConfig AfterACrash(const std::string& data_dir) {
   TestServer killed([&](ServerConfig* config) { config->durability = "wal"; });
   killed.UpsertMany(kStoredPages, 500);
@@ -148,7 +150,8 @@ TEST(ReadinessAfterACrash, SaysHowFarTheLogIsCheckedAndReplayed) {
   const auto get = [&](const char* path) {
     return httplib::Client("http://" + server.http_address()).Get(path)->body;
   };
-  // Before this, the check of the format has read the first record.
+  // The check of the format reads the first record of the log, and comes before the check of the
+  // log.
   while (get("/readyz") == "opening the store\n") {
     env.LetOnePass();
     env.AwaitVisitor();
@@ -172,7 +175,8 @@ TEST(ReadinessAfterACrash, SaysHowFarTheLogIsCheckedAndReplayed) {
   const StatusOr<ServingInfo> info = start.get();
   ASSERT_TRUE(info.ok()) << info.status().ToString();
   EXPECT_EQ(info->pages, uint64_t{kStoredPages});
-  // The bytes of the log without the frames of its records.
+  // Replayed bytes are counted without the frames of records, so the sum is slightly below the size
+  // of the log.
   EXPECT_GT(ValueOf(get("/metrics"), "freshet_recovered_log_bytes{step=\"replay\"}"), 0.95 * bytes);
 }
 

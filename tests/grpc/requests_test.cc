@@ -63,7 +63,8 @@ TEST(Requests, ThatAreNoMessageAreInvalidArguments) {
   }
 }
 
-// An empty message asks for a pause or a checkpoint. A missing message asks for nothing.
+// An empty message can ask for a pause or a checkpoint. If the message is missing, nothing may
+// happen.
 TEST(Requests, ThatHaveNotComeAreNotEmpty) {
   TestServer server;
   for (const std::string method : kMethods) {

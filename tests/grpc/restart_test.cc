@@ -86,7 +86,7 @@ TEST(Restart, GoesOnWithEverythingAcknowledged) {
     ASSERT_EQ(signalled.pending_signals_size(), 1);
     EXPECT_EQ(signalled.pending_signals(0).source(), "webhook");
   }
-  // The worker is not affected.
+  // The worker is not affected by the restart.
   v1::CrawlResult late;
   late.set_lease_id(next.assignments(0).lease_id());
   late.set_outcome(v1::CRAWL_OUTCOME_UNCHANGED);
@@ -94,8 +94,8 @@ TEST(Restart, GoesOnWithEverythingAcknowledged) {
   EXPECT_EQ(server.Statistics().schedule().open_leases(), 0u);
 }
 
-// A host keeps its delay over a restart, whether its lease is open or answered, and even if the
-// commit was long ago.
+// A host keeps its delay over a restart, whether the lease is open or answered. The time since the
+// last commit does not matter.
 TEST(Restart, LeavesHostsAloneForTheRestOfTheirDelays) {
   for (const Duration delay : {Duration::Seconds(9), Duration::Hours(1)}) {
     TestServer server([&](ServerConfig* config) {
@@ -427,7 +427,8 @@ TEST(Overload, HoldsBackThenRefusesWithADelay) {
   over = send(200, 30);
   ASSERT_TRUE(Eventually([&] { return WaitingEvents(server) == 70; }));
   const Instant full = server.clock.Now();
-  // Above one and a half times the limit, the server refuses the items of a client immediately.
+  // If more than one and a half times the limit waits, the server refuses a client's items
+  // immediately.
   const v1::BatchAck refused = server.Signal(Signals(300, 40));
   EXPECT_EQ(refused.statuses_size(), 40);
   for (const v1::ItemStatus& status : refused.statuses()) {
@@ -439,7 +440,8 @@ TEST(Overload, HoldsBackThenRefusesWithADelay) {
   stall.End();
   EXPECT_EQ(committing.get().statuses_size(), 0);
   EXPECT_EQ(waiting.get().statuses_size(), 0);
-  // These items were accepted although the limit was exceeded, but they waited too long.
+  // These items were accepted although the limit was exceeded. They are refused now, because they
+  // waited too long.
   const v1::BatchAck late = over.get();
   EXPECT_EQ(late.statuses_size(), 30);
   EXPECT_EQ(late.statuses(0).error().code(), v1::ERROR_CODE_RESOURCE_EXHAUSTED);

@@ -83,7 +83,7 @@ TEST(Scheduler, UsesNoMoreThanTheCredit) {
   TestWorker worker(server);
   worker.Grant(7);
   EXPECT_EQ(worker.ReadAssignments(7).size(), 7u);
-  // If pages were reserved beyond the credit, one of these counts would show it.
+  // If the server reserved pages beyond the credit, one of these counts would show it.
   ASSERT_TRUE(
       Eventually([&] { return server.Statistics().schedule().ticks_without_credit() > 100; }));
   EXPECT_EQ(server.Statistics().schedule().assignments(), 7u);
@@ -99,8 +99,8 @@ TEST(Scheduler, ServesWorkersInTurn) {
   TestWorker second(server, "second");
   TestWorker third(server, "third");
   for (TestWorker* worker : {&first, &second, &third}) worker->Grant(100);
-  // The credit of all workers adds up to the number of pages. Each worker gets as many as its
-  // credit.
+  // The sum of all credit is the number of pages. Each worker gets as many pages as it has credit
+  // for.
   for (TestWorker* worker : {&first, &second, &third}) {
     EXPECT_EQ(worker->ReadAssignments(100).size(), 100u);
   }
@@ -165,7 +165,7 @@ TEST(Scheduler, AWorkerThatDiesLosesNothing) {
     TestWorker worker(server);
     worker.Grant(30);
     held = worker.ReadAssignments(10);
-    // The worker is disconnected while results and assignments are in flight.
+    // The worker disconnects while its results and further assignments are in flight.
     ASSERT_TRUE(worker.Write(Results(held, v1::CRAWL_OUTCOME_CHANGED, 1)));
     worker.Cancel();
   }
@@ -313,7 +313,7 @@ TEST(Scheduler, ReturnsWhatDidNotReachAWorker) {
   EXPECT_LT(server.Statistics().schedule().open_leases(), 200u);
 }
 
-// If assignments wait for a worker that does not read, they are given to other workers before their
+// Assignments that wait for a worker that does not read are given to other workers before their
 // leases end.
 TEST(Scheduler, TakesBackWhatWaitsForAWorkerThatDoesNotRead) {
   constexpr int kPages = 4000;

@@ -151,7 +151,8 @@ TEST(Tls, ServesWithoutAClientCa) {
   EXPECT_EQ(WhoAmI(server.Open(server.Token("admin"))), StatusCode::OK);
 }
 
-// Authorities verify a DNS name in a different way than a URI or mail address with the same text.
+// A URI or mail address with the same text as a DNS name proves nothing, because authorities verify
+// it in a different way.
 TEST(Tls, NamesOfAnotherKindProveNothing) {
   const GuardedServer::Written identities = {{"admin", "    roles: [admin]\n"}};
   GuardedServer server(identities);

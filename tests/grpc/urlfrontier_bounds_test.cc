@@ -91,8 +91,8 @@ TEST(FrontierBounds, NothingIsGivenOutWhoseLeaseIsHalfOver) {
   while (stream->Read(&info)) urls.insert(info.url());
   EXPECT_TRUE(stream->Finish().ok());
   EXPECT_LT(urls.size(), kUrls);
-  // The other URLs are due again once the server sees the end of the call and the delay of the
-  // queue has passed.
+  // The other URLs can be given out again once the server has seen the end of the call and the
+  // delay of the queue has passed.
   ASSERT_TRUE(Eventually([&] { return client.Stats().inprocess() == urls.size(); }));
   clock.Pass(2);
   for (const std::string& url : client.Get(Params(0, 0, kLease))) {
@@ -131,7 +131,7 @@ TEST(FrontierBounds, WhatEverybodyFeelsNeedsItsRoleAndIsWrittenDown) {
   const auto set = [](FrontierClient& client, const uf::QueueDelayParams& params) {
     return Ask(*client.stub, &FrontierStub::SetDelay, params);
   };
-  // When clients start, they may set a value that is set already.
+  // A client may set the value that is already set, because clients do this when they start.
   EXPECT_TRUE(set(fleet, DelayOf("", 1)).ok());
   const grpc::Status refused = set(fleet, DelayOf("", UINT32_MAX));
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::PERMISSION_DENIED);
@@ -140,7 +140,8 @@ TEST(FrontierBounds, WhatEverybodyFeelsNeedsItsRoleAndIsWrittenDown) {
   EXPECT_TRUE(set(fleet, DelayOf("a.test", 5)).ok());
   EXPECT_TRUE(set(ops, DelayOf("", 5)).ok());
   EXPECT_TRUE(set(fleet, DelayOf("", 5)).ok());
-  // A worker can block a host for as long as a host may ask for. An admin can block it for longer.
+  // A worker can block a host only for as long as the host itself could ask for. An admin can block
+  // the host for longer.
   fleet.Put({Discovered("http://b.test/1"), Discovered("http://c.test/1")});
   fleet.Block("b.test", uint64_t{1} << 63);
   ops.Block("c.test", clock.seconds() + 86'400);
@@ -267,9 +268,9 @@ TEST_F(FrontierRoles, BlocksOfHostsWithoutPagesMakeNothing) {
   }
   Settle();
   for (int i = 0; i < 100; ++i) EXPECT_FALSE(Host("h" + std::to_string(i) + ".test"));
-  // None of the refused URLs took a queue.
+  // The refused blocks took no places of queues.
   EXPECT_EQ(loader_.Put(Discovered("http://new.test/", "", "shop")), "OK");
-  // A URL whose page was removed does not count as part of a host.
+  // If the page of a URL was removed, the URL alone does not make its host known.
   v1::RemovePagesRequest remove;
   remove.set_crawl_id("shop");
   remove.add_urls("http://new.test/");
@@ -368,7 +369,8 @@ TEST(FrontierBounds, NoBlockIsHiddenBehindThoseOfOtherQueues) {
             1);
 }
 
-// An acknowledgement that is not read takes memory, so it is no longer than needed.
+// An acknowledgement that the client does not read takes memory, so the server shortens the id in
+// it.
 TEST(FrontierBounds, LongIdsComeBackCut) {
   TestServer server;
   FrontierClient client(server.channel);

@@ -38,7 +38,7 @@ class ScheduledFrontier : public ::testing::Test {
  protected:
   ScheduledFrontier() : client_(server_.channel) {}
 
-  // Calls until `count` URLs have come. If there are fewer, stops after a while.
+  // Takes URLs until it has `count` of them, in at most 200 calls.
   std::vector<uf::URLInfo> Take(size_t count,
                                 const uf::GetParams& params = ParamsIn("shop", 0, 0, 1000)) {
     std::vector<uf::URLInfo> all;
@@ -80,7 +80,8 @@ TEST_F(ScheduledFrontier, GivesOutWhatWasPutWhateverItsDate) {
   EXPECT_EQ(client_.Put(Discovered(longest, "", "news")), "OK");
   EXPECT_EQ(client_.Put(Discovered(longest + "l", "", "news")), "SKIPPED") << "limits.url_bytes";
   EXPECT_EQ(Page("http://a.test/").crawl_id(), "shop");
-  // A URL of another crawl id, given out at its date, is not affected.
+  // This URL belongs to another crawl id and is given out at its date. The scheduled crawl id does
+  // not affect it.
   EXPECT_EQ(client_.Put(Discovered("http://d.test/1")), "OK");
   const uf::GetParams one = ParamsIn("shop", 1, 1, 1000);
   EXPECT_THAT(TakeUrls(1, one), ElementsAre("http://a.test/"));
@@ -141,7 +142,8 @@ TEST_F(ScheduledFrontier, NeverGivesOutWhatIsCompletedOrPurged) {
   EXPECT_THAT(TakeUrls(1), ElementsAre("http://b.test/1"));
 }
 
-// Freshet acknowledged these pages, and no client has removed them.
+// Freshet has acknowledged these pages, and no client has removed them. So their URLs must be given
+// out.
 TEST_F(ScheduledFrontier, GivesOutPagesThatItNeverHadAUrlOf) {
   v1::UpsertPagesRequest request;
   std::vector<std::string> urls;
@@ -183,7 +185,8 @@ TEST_F(ScheduledFrontier, GivesOutPagesFromBeforeTheModeWasSet) {
   EXPECT_THAT(TakeUrls(1, ParamsIn("later", 0, 0, 1000)), ElementsAre("http://a.test/1"));
 }
 
-// A page without a URL is given out, so without this the deleted URLs would come back.
+// Pages without a URL are given out, too. If the pages of deleted URLs stayed, the URLs would come
+// back.
 TEST_F(ScheduledFrontier, UrlsThatAreDeletedTakeTheirPagesAlong) {
   const auto put = [this](const std::string& url) {
     EXPECT_EQ(client_.Put(Discovered(url, "", "shop")), "OK");
@@ -223,7 +226,7 @@ TEST_F(ScheduledFrontier, KeepsNoUrlWhosePageIsRefused) {
   EXPECT_EQ(outcomes["FAIL"], 16);
   EXPECT_EQ(client_.Stats("shop").size(), 2U);
   EXPECT_EQ(client_.Stats("shop").numberofqueues(), 2U);
-  // The same in a batch that contains a URL twice.
+  // Puts the same URL twice in one batch. Both are refused.
   uf::DiscoveredBatch batch;
   for (const char* url : {"http://x.test/1", "http://x.test/1", "http://h0.test/"}) {
     *batch.add_items() = Info(url, "", "shop");

@@ -1,5 +1,6 @@
-// Tests crawl ids in shadow mode, in which Freshet learns and clients decide, and modes that calls
-// set. Both are tested after a kill of the server, too.
+// Tests crawl ids of the crawl-frontier API in shadow mode, in which the dates of clients decide
+// and Freshet only learns. Also tests modes that are set by calls. Both are tested after a kill of
+// the server, too.
 #include <fstream>
 #include <memory>
 #include <string>
@@ -31,7 +32,7 @@ uf::URLItem ShadowFetched(const std::string& url, const std::string& signature,
   return item;
 }
 
-// Makes calls of AdminService.
+// Makes an operator's calls of AdminService.
 class Operator {
  public:
   explicit Operator(const std::shared_ptr<grpc::Channel>& channel)
@@ -90,7 +91,8 @@ class ShadowFrontier : public ::testing::Test {
       for (const v1::Assignment& assignment : next.assignments()) urls.push_back(assignment.url());
     }
   }
-  // Takes URLs as a client of a scheduled crawl id, until there are `count` or after 200 calls.
+  // Takes URLs as a client of a scheduled crawl id until it has at least `count`, in at most 200
+  // calls.
   std::vector<std::string> TakeScheduled(size_t count) {
     std::vector<std::string> urls;
     for (int i = 0; i < 200 && urls.size() < count; ++i) {
@@ -118,8 +120,8 @@ TEST_F(ShadowFrontier, GivesOutByDatesAndItsPagesToNobody) {
   EXPECT_EQ(client_.Put(Discovered("http://A.test", "some key", "news")), "SKIPPED");
   EXPECT_EQ(client_.Put(ShadowFetched("http://b.test/1", "one")), "OK");
   EXPECT_EQ(client_.Put(Discovered("ftp://c.test/", "", "news")), "OK");
-  // The frontier keeps the client's URL and key; the page has its canonical URL. Text that is not a
-  // valid URL makes no page.
+  // The frontier keeps the URL and the key as the client wrote them. The page has the canonical
+  // URL. A text that is not a valid URL does not become a page.
   const std::vector<uf::URLInfo> infos = client_.GetInfos(ParamsIn("news"));
   ASSERT_EQ(infos.size(), 2U);
   EXPECT_THAT((std::vector{infos[0].url(), infos[1].url()}),
@@ -219,7 +221,7 @@ TEST_F(ShadowFrontier, ReportsWhatItWouldGain) {
   EXPECT_EQ(report.pages_read(), 60U);
   EXPECT_EQ(report.compared_pages(), 60U);
   EXPECT_EQ(report.crawls(), uint64_t{kPages * kDays});
-  // For a page, one interval fewer than the 23 between its fetches may be kept.
+  // The 24 fetches of a page have 23 intervals between them. The report may lack one of these.
   EXPECT_NEAR(static_cast<double>(report.compared_crawls()), kPages * (kDays - 1.5), kPages / 2.0);
   EXPECT_NEAR(static_cast<double>(report.changes()), kPages / 10 * (kDays - 1.5), kPages / 20.0);
   ASSERT_TRUE(report.has_comparison()) << report.why_not();

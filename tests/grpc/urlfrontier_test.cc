@@ -32,7 +32,8 @@ class UrlFrontier : public ::testing::Test {
     server_.Restart();
     client_ = FrontierClient(server_.channel);
   }
-  // Gets URLs of crawl DEFAULT two seconds later, after the delay of every queue.
+  // Lets two seconds pass, which is longer than the delay of every queue, and gets URLs of crawl
+  // DEFAULT.
   Urls GetLater(const uf::GetParams& params) {
     clock_.Pass(2);
     return client_.Get(params);
@@ -360,7 +361,7 @@ TEST_F(UrlFrontier, WhatAClientDropsBeforeItWasWrittenIsThereForOthers) {
     }
     EXPECT_FALSE(stream->Finish().ok());
   }
-  // URLs in the buffers of the connection count as sent.
+  // URLs in the buffers of the cancelled connection count as sent.
   EXPECT_TRUE(Eventually([&] {
     const uint64_t in_flight = client_.Stats().inprocess();
     return in_flight > 0 && in_flight < 1500;
@@ -375,7 +376,8 @@ TEST_F(UrlFrontier, UrlsDoNotWaitForAnythingElseToBeWritten) {
   client_.Put(items);
   FrontierClient other(OwnChannel(server_.info.grpc_address));
   grpc::ClientContext call;
-  // This is shorter than the interval of pings, which would make gRPC send buffered bytes.
+  // The deadline is earlier than the next ping. A ping would make gRPC send bytes that it has
+  // buffered.
   call.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(8));
   const auto stream = other.stub->GetURLs(&call, Params());
   uf::URLInfo info;

@@ -31,7 +31,7 @@ auto HalfClosed(TestServer& server, grpc::ClientContext* call, uint32_t credit) 
   return stream;
 }
 
-// Does the same, and reads until the end.
+// Like HalfClosed(), but also reads until the end of the stream.
 Heard HearAll(TestServer& server, uint32_t credit) {
   grpc::ClientContext call;
   const auto stream = HalfClosed(server, &call, credit);
@@ -50,7 +50,7 @@ TEST(HalfClosedCrawl, GetsWhatItsCreditAllowsAndOk) {
   const Heard heard = HearAll(server, 20);
   EXPECT_EQ(heard.assignments, 20u);
   EXPECT_TRUE(heard.status.ok()) << heard.status.error_message();
-  // Each page stays leased as usual, and the worker is gone.
+  // The leases of these pages stay open as usual, although the worker is gone.
   EXPECT_EQ(server.Statistics().schedule().open_leases(), 20u);
   EXPECT_EQ(server.Statistics().server().workers(), 0u);
 }
@@ -219,7 +219,7 @@ TEST(Allowance, NextSaysThatItIsUsedUp) {
   result.set_outcome(v1::CRAWL_OUTCOME_CHANGED);
   EXPECT_EQ(server.Report(result).statuses_size(), 0);
   EXPECT_EQ(next("a", 1).assignments_size(), 1);
-  // A result by URL does, too.
+  // A result by URL also frees a place.
   v1::CrawlResult by_url;
   by_url.set_url(held[1].url());
   by_url.set_outcome(v1::CRAWL_OUTCOME_CHANGED);
