@@ -33,7 +33,7 @@ TEST(AbsolutePath, KeepsWhatIsAbsoluteAndPutsTheRestIntoTheWorkingDirectory) {
   EXPECT_EQ(*AbsolutePath(""), here);
 }
 
-// Runs as a user without permissions, whoever runs the tests.
+// If root runs the test, the checks run as another user, because root may read everything.
 TEST(CheckDirectory, TellsWhatIsNotThereFromWhatMayNotBeRead) {
   const TempDir dir;
   const std::string store = dir / "closed/store";

@@ -88,7 +88,7 @@ TEST(EpochRows, ThoseOfAnotherShardThatAreGoneCostAnEpochNothing) {
   EXPECT_EQ(RemovedRowsWalkedOver([&] { Commit(*store, Epoch(1, 1, 1)); }), 0U);
 }
 
-// A cache that was filled from only a part of a log has such rows.
+// Such rows are in a cache that has read only a part of its log.
 TEST(EpochRows, WhatIsThereOnlyInPartIsLearnedAnewAndVerifyNamesIt) {
   for (const bool missing : {true, false}) {
     const TempDir dir;

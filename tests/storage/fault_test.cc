@@ -1,5 +1,5 @@
-// Tests the store on a failing machine. Acknowledged commits are there. Other commits are there as
-// a whole or not at all. After a failure, nothing is acknowledged.
+// Tests the store on a machine that fails. Acknowledged commits must be there afterwards. Each
+// other commit must be there as a whole or not at all. After a failure, no commit is acknowledged.
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -28,13 +28,15 @@ namespace {
 using testing::HasSubstr;
 
 constexpr size_t kFaultyCommits = 5;
-// Between these commits the script reopens the store, copies it, or makes it rewrite its tables.
+// After these numbers of commits, the script reopens the store, copies it, or makes it rewrite its
+// tables.
 constexpr size_t kReopenAfter = 2;
 constexpr size_t kCheckpointAfter = 3;
 constexpr size_t kCompactAfter = 4;
 
-// The number of scripts. Each runs once for every operation, with a fault there.
-// FRESHET_FAULT_SCRIPTS raises the number; the default suite has time for one.
+// Returns the number of scripts. Each script runs once for each of its operations, with a fault at
+// this operation. FRESHET_FAULT_SCRIPTS raises the number; the default suite has time for only one
+// script.
 uint64_t Scripts() {
   const char* const asked = std::getenv("FRESHET_FAULT_SCRIPTS");
   return asked == nullptr ? 1 : std::stoull(asked);
@@ -49,7 +51,7 @@ StoreOptions FaultyStore(FaultyEnv& env, Durability durability = Durability::kSy
   return options;
 }
 
-// How far a run got: acknowledged commits, and whether another one was tried.
+// How far a run got: the number of acknowledged commits, and whether it tried another commit.
 struct Progress {
   size_t acknowledged = 0;
   bool tried_one_more = false;
@@ -108,12 +110,13 @@ void ExpectCheckpoint(const Script& script, const Progress& progress, const std:
   ExpectIntact(script, {.acknowledged = kCheckpointAfter}, CopyOf(dir), options);
 }
 
-// Each test causes faults only at the operations with remainder `rest` modulo kTurns, so that it is
-// short.
+// To keep each test short, it causes faults only at operations whose number has the remainder
+// `rest` modulo kTurns.
 constexpr uint64_t kTurns = 3;
 
-// Causes faults at single operations of the script. Creating the store takes as many operations as
-// all the rest, so it is tested separately; the script starts from a copy.
+// Runs a script again and again, each time with a fault at another operation. Creating the store
+// takes as many operations as the rest of the script, so it is tested separately. The rest starts
+// from a copy of a created store.
 class StrikeInTurn {
  public:
   using Inject = std::function<void(FaultyEnv& env, uint64_t operation)>;
@@ -134,7 +137,7 @@ class StrikeInTurn {
   }
 
  private:
-  // Returns the number of operations, minus at most kTurns.
+  // Returns the number of operations of commits [first, end), or up to kTurns less.
   uint64_t RunPart(size_t first, size_t end) {
     for (uint64_t k = rest_ + 1; !testing::Test::HasFailure(); k += kTurns) {
       SCOPED_TRACE(fmt::format("commits {} to {}, operation {}", first, end, k));
@@ -161,7 +164,7 @@ class StrikeInTurn {
 void CutPower(FaultyEnv& env, uint64_t operation) { env.DieAt(operation); }
 void FailOnce(FaultyEnv& env, uint64_t operation) { env.FailAt(operation); }
 
-// All parameters together cause a fault at every operation.
+// The tests with all parameters together cause a fault at every operation.
 class FaultAtEveryOperation : public testing::TestWithParam<uint64_t> {
  protected:
   static void Each(uint64_t first_seed, const std::function<void(uint64_t seed)>& run) {
@@ -226,7 +229,7 @@ TEST(Fault, AFailedLogAppendEndsWriting) {
   ExpectIntact(script, {.acknowledged = 1, .tried_one_more = true}, dir / "db", FaultyStore(env));
 }
 
-// Space runs out after various numbers of bytes, and becomes free again.
+// The device runs out of space after various numbers of bytes, and later has space again.
 TEST(Fault, AFullDeviceIsSurvived) {
   const Script script(5, 8);
   for (uint64_t bytes = 0; bytes < 40'000; bytes += 1'237) {
@@ -249,8 +252,8 @@ TEST(Fault, AFullDeviceIsSurvived) {
       EXPECT_TRUE(absl::IsResourceExhausted((*store)->Commit(script.commits()[done].changes)));
       EXPECT_EQ(ReadContents(**store)->DifferenceFrom(script.After(done)), "");
       EXPECT_GE((*store)->Stats().refused_commits, 1U);
-      // In half of the runs, the power fails while the device is full. In the others, space becomes
-      // free.
+      // In half of the runs, the power fails while the device is full. In the other runs, space
+      // becomes free.
       if (bytes % 2 == 0) {
         *store = nullptr;
         env.Crash();
@@ -259,7 +262,8 @@ TEST(Fault, AFullDeviceIsSurvived) {
         continue;
       }
       env.ClearFaults();
-      // Half of these call TryResume(). The others notice the space at their next commit.
+      // Half of the remaining runs call TryResume(). In the others, the store notices the space at
+      // its next commit.
       if (bytes % 4 == 1) {
         EXPECT_TRUE((*store)->TryResume().ok());
         EXPECT_TRUE((*store)->health().ok());
@@ -374,7 +378,7 @@ TEST(Fault, AProcessThatDiesLosesNothingWithoutSync) {
     EXPECT_LE((*store)->Stats().syncs, 3U);
     env.DieAt(1);
   }
-  // The process has died, but the machine runs, so no written bytes are lost.
+  // The process dies, but the machine keeps running, so all written bytes survive.
   env.ClearFaults();
   ExpectIntact(script, {.acknowledged = kFaultyCommits, .tried_one_more = false}, dir / "db",
                FaultyStore(env, Durability::kWal));
@@ -403,7 +407,7 @@ size_t TablesIn(const std::string& dir) {
   }));
 }
 
-// On a slow disk, tens of syncs would delay the end of a server.
+// On a slow disk, writing tables takes tens of syncs, which would delay the end of a server.
 TEST(Fault, AnEndWritesTablesWhereTheDiskIsFastEnough) {
   const Script script(3, kFaultyCommits);
   for (const Durability durability : {Durability::kSync, Durability::kWal, Durability::kNone}) {
@@ -499,7 +503,7 @@ TEST(Fault, OneSyncServesAllThatWait) {
   for (std::thread& thread : threads) thread.join();
   const uint64_t syncs = env.log_syncs() - syncs_before;
   EXPECT_EQ((*store)->Stats().commits, uint64_t{kThreads} * kRounds);
-  // Ideally there are 2 in a round: one for the first thread, and one for all others.
+  // Ideally, a round takes two syncs: one for the first thread, and one for all other threads.
   EXPECT_LE(syncs, uint64_t{kThreads} * kRounds / 2);
   *store = nullptr;
   env.Crash();

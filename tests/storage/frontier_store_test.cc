@@ -140,7 +140,7 @@ TEST_F(FrontierStoreTest, WhatIsDueComesByDateAndText) {
   EXPECT_FALSE(none->next);
 }
 
-// Previously, a single scan passed over all deleted rows.
+// Previously, a single scan stepped over all deleted rows.
 TEST_F(FrontierStoreTest, AScanLeavesOffAmongDeletedRows) {
   constexpr int kDeleted = 20'000;
   const auto url = [](int i) { return fmt::format("{:06}", i); };
@@ -186,7 +186,7 @@ TEST_F(FrontierStoreTest, AScanLeavesOffAmongDeletedRows) {
   EXPECT_THAT(urls, ElementsAre(url(kDeleted)));
 }
 
-// A row after many deleted rows counts as all these rows.
+// A row that comes after many deleted rows counts as if the scan had returned all of them.
 TEST_F(FrontierStoreTest, AScanLeavesOffAmongRowsThatAreFewAndFarBetween) {
   Write([&](FrontierBatch& batch) {
     for (int i = 0; i < 20'000; ++i) batch.PutDue(kQueue, 5, fmt::format("{:06}", i));
@@ -248,7 +248,7 @@ TEST_F(FrontierStoreTest, ForgottenQueuesLeaveNoRanges) {
       batch.PutItem(queue, "u", {.due = 5, .created = 3, .metadata = "m"});
       batch.PutQueue(queue, {.key = "k", .active = 1});
     });
-    // Rows written by the same batch are deleted, too.
+    // Rows that the same batch has written are deleted, too.
     Write([&](FrontierBatch& batch) {
       batch.PutDue(queue, 5, "u");
       batch.DeleteQueue(queue);
@@ -266,8 +266,8 @@ TEST_F(FrontierStoreTest, ForgottenQueuesLeaveNoRanges) {
   }
 }
 
-// Queues with too many rows for single deletions are deleted by ranges. Ranges leave memory before
-// there are many.
+// If a queue has too many rows for single deletions, they are deleted as a range. Ranges are
+// written to disk before many of them are in memory.
 TEST_F(FrontierStoreTest, ManyRangesGoToDisk) {
   Write([&](FrontierBatch& batch) {
     for (int i = 0; i < 30'000; ++i) batch.PutDue(kQueue, 5, fmt::format("{:06}", i));

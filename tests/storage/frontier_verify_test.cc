@@ -126,7 +126,8 @@ TEST_F(FrontierVerifyTest, KeysOfClientsAreNoOrdersToTheTerminal) {
   }
 }
 
-// However many queues it mends, a repair reads all rows only twice: to check and to mend.
+// A repair reads all rows twice, once to check and once to mend, for any number of queues that it
+// mends.
 TEST_F(FrontierVerifyTest, MendingAQueueWalksOverNothingThatWasRemovedBeforeIt) {
   constexpr FrontierQueueId kBefore = {.crawl = 1, .queue = 0};
   for (const bool put : {true, false}) {

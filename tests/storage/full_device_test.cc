@@ -28,8 +28,8 @@ void Fill(FaultyEnv& device, uint64_t bytes) {
   device.HideFreeBytes(true);
 }
 
-// A store without space tries again at each commit. Each time it gets a little more, so the device
-// becomes full at every possible place.
+// A store without space tries again at each commit. Before each attempt the device gets a little
+// more space, so it becomes full at every possible place.
 TEST(FullDevice, IsSurvivedWhereItClaimsToHaveRoom) {
   const Script script(5, 8);
   for (uint64_t bytes = 0; bytes < 60'000; bytes += 4'637) {
@@ -104,7 +104,8 @@ TEST(FullDevice, IsFilledAgainBeforeWritingGoesOn) {
   }
 }
 
-// The probe file has as many bytes as the store's memory, and must be removed at the next start.
+// The store writes a probe file of the size of its memory to look for space. If the file is still
+// there at the next start, it must be removed.
 TEST(FullDevice, TheFileThatLooksForRoomOutlivesNoStart) {
   const Script script(9, 2);
   TempDir dir;
@@ -146,7 +147,7 @@ TEST(FullDevice, ACompactionThatRunsOutOfSpaceIsSurvived) {
   EXPECT_EQ(ReadContents(**store)->DifferenceFrom(script.After(8)), "");
 }
 
-// For a quota the system says "Disk quota exceeded".
+// If a quota is exceeded, the system says "Disk quota exceeded".
 TEST(FullDevice, AQuotaIsALackOfSpace) {
   const Script script(8, 3);
   TempDir dir;

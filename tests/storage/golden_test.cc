@@ -95,7 +95,7 @@ PageRecord GoldenPage() {
   return page;
 }
 
-// Returns a page with all fields that GoldenPage() lacks.
+// Returns a page that has all fields that GoldenPage() lacks.
 PageRecord GoldenMovedPage() {
   PageRecord page = GoldenPage();
   page.state.unanswered = 3;
@@ -108,7 +108,7 @@ PageRecord GoldenMovedPage() {
   return page;
 }
 
-// Returns a page as it is added: all fields with a default have it.
+// Returns a page as it is when it is added: every field that has a default has this value.
 PageRecord GoldenNewPage() {
   PageRecord page;
   page.key = GoldenPage().key;

@@ -33,7 +33,8 @@ LeaseRecord OverLease(const LeaseRecord& open) {
   return {.id = open.id, .page = open.page, .over = true, .reported = true};
 }
 
-// A log and its rows in a map, compared with the committed leases. Owner thread only.
+// A lease log, and a map with its rows. Both are compared with the committed leases. Owner thread
+// only.
 class LoggedLeases {
  public:
   void Commit(const Changes& changes) {
@@ -54,7 +55,7 @@ class LoggedLeases {
     for (const LeaseId id : changes.closed_leases) leases_.erase(id);
   }
 
-  // Compares a log that is loaded from the rows with the committed leases.
+  // Expects that a log that is loaded from the rows has the committed leases.
   void ExpectWhatWasSaid() const {
     LeaseLog log;
     for (const auto& [sequence, entries] : rows_) log.Load(sequence, entries);
@@ -124,15 +125,15 @@ TEST(LeaseLog, ALongLifeTellsWhatWasSaidAndStaysShort) {
     }
     log.Commit(changes);
     if (second % 97 == 0) log.ExpectWhatWasSaid();
-    // Twice the open and remembered leases, the kept assignments, and some slack.
+    // The limit is twice the number of open and remembered leases, plus the kept assignments and
+    // some slack.
     ASSERT_LE(log.entries(), 2 * (2 * log.leases().size() + 4096) + 10 * 2 * 300 + 1000) << second;
   }
   log.ExpectWhatWasSaid();
   EXPECT_GT(sequence, 50'000U);
 }
 
-// No page is assigned any more, for example because all pages are leased, but signals keep
-// arriving.
+// No more pages are assigned, for example because all pages are leased. Signals keep arriving.
 TEST(LeaseLog, SignalsWithoutAssignmentsDoNotPileUp) {
   constexpr uint64_t kOut = 100;
   LoggedLeases log;
@@ -152,7 +153,7 @@ TEST(LeaseLog, SignalsWithoutAssignmentsDoNotPileUp) {
   log.ExpectWhatWasSaid();
 }
 
-// The part of an assignment that a start needs is kept long enough.
+// A start needs a part of each assignment. The log keeps this part long enough.
 TEST(LeaseLog, AnAssignmentIsKeptForAWhileWhateverElseIsSaid) {
   LoggedLeases log;
   Changes changes;

@@ -11,8 +11,8 @@ namespace {
 
 PageNumber CachedPage(uint64_t serial) { return MakePageNumber(Slot(3), serial); }
 
-// Rows are written, grow, shrink and are removed. The cache has the last row of a page or none, and
-// stays within its bound.
+// Rows are written, grow, shrink, and are removed. The cache must have either the last row of a
+// page or none, and must stay within its bound.
 TEST(PageCache, HoldsTheLastRowOfAPageWithinItsBound) {
   constexpr uint64_t kPages = 2'000;
   constexpr size_t kBound = size_t{4} << 20;

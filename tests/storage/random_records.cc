@@ -101,7 +101,8 @@ PageDetail RandomRecords::Detail() {
   detail.last_result = Time();
   if (Chance(10)) detail.moved_to = Text(limits::kMaxUrlBytes);
   if (Chance(20)) detail.denials = static_cast<uint8_t>(Below(256));
-  // A separate generator, so that the other draws of existing scripts stay the same.
+  // A separate generator makes these draws, so that the other draws of existing scripts stay the
+  // same.
   Random memory(static_cast<uint64_t>(detail.last_result.micros()) ^ detail.last_lease.value());
   const bool signalled = memory.Uniform() < 0.3;
   const uint64_t ids = signalled ? memory.Next() % (limits::kMaxRememberedSignalIds + 1) : 0;
@@ -128,7 +129,7 @@ PageDetail RandomRecords::Detail() {
     observation.exposure = static_cast<float>(Rate());
     observation.changed = Chance(50);
     if (Chance(50) || observation.elapsed < Duration()) continue;
-    // Exposures like those of estimators.
+    // Sets an exposure that an estimator could have stored.
     if (Chance(50)) observation.exposure = static_cast<float>(observation.elapsed.seconds());
     PageStatistics before = detail.statistics;
     before.recent.pop_back();

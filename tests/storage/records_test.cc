@@ -23,8 +23,8 @@ constexpr int kRounds = 500;
 
 std::string Message(const Status& status) { return std::string(status.message()); }
 
-// A kind of record behind one interface: makes a valid value for a key, decodes it, and compares
-// both records.
+// Gives every kind of record the same interface: make a valid value for a key, decode it, and
+// compare both records.
 struct Kind {
   std::string name;
   std::string key;
@@ -33,7 +33,7 @@ struct Kind {
   std::function<bool()> same;  // the last decoded record equals the last encoded one
 };
 
-// All kinds of records, drawn from one generator. Owner thread only.
+// All kinds of records. One generator draws their values. Owner thread only.
 class Kinds {
  public:
   explicit Kinds(uint64_t seed) : random_(seed) {
@@ -222,7 +222,7 @@ TEST(Records, AValueUnderAnotherKeyIsFound) {
   }
 }
 
-// Payloads that are wrong, but have a correct checksum.
+// Tests payloads that are wrong, but have a correct checksum.
 TEST(Records, ArbitraryPayloadsNeverCrashAndAreValidOrRefused) {
   Kinds kinds(4);
   const std::map<std::string, Family> families = {

@@ -128,7 +128,7 @@ TEST_F(RepairTest, ADamagedTableLosesWhatStoodThereAlone) {
   }
 }
 
-// A table that RocksDB must not even open costs only its own rows.
+// If opening a table would end RocksDB, only the rows of this table are lost.
 TEST_F(RepairTest, ATableWithoutItsPropertiesIsLeftOut) {
   const StoreContents all = script_.After(kRepairedCommits);
   const fs::path intact = dir_ / "intact";
@@ -169,8 +169,8 @@ TEST_F(RepairTest, WithoutManifestTheTablesAreUsed) {
     EXPECT_EQ(report->tables.unreadable, 0U);
     StoreContents expected = script_.After(kRepairedCommits);
     expected.epochs.clear();  // will be learned again
-    // The script has one source, but pages with signals of others. The repair treats their source
-    // rows as lost.
+    // The script registers one source, but its pages also have signals of other sources. The repair
+    // assumes that the rows of these sources were lost.
     const StoreContents saved = Read();
     for (const auto& [index, source] : saved.sources) {
       const SourceRecord invented{.name = fmt::format("lost-{}", index), .index = index};
@@ -182,7 +182,8 @@ TEST_F(RepairTest, WithoutManifestTheTablesAreUsed) {
   EXPECT_TRUE(fs::exists(db() + "/damaged-2"));
 }
 
-// The lost pages cannot be counted, so the report tells what is known, and that it is incomplete.
+// The pages in unreadable tables cannot be counted. The report gives what is known, and says that
+// it is incomplete.
 TEST_F(RepairTest, TablesThatCannotBeReadAtAllAreSaid) {
   const fs::path intact = dir_ / "intact";
   fs::copy(db(), intact);
@@ -330,7 +331,7 @@ class StrangeFilesTest : public RepairTest {
   static void MakePipe(const fs::path& path) { ASSERT_EQ(mkfifo(path.c_str(), 0600), 0); }
   static void LinkToZeros(const fs::path& path) { fs::create_symlink("/dev/zero", path); }
 
-  // A file of each kind, and two that no MANIFEST names.
+  // Returns a file of each kind, and two files that no MANIFEST names.
   [[nodiscard]] std::vector<fs::path> Places() const {
     std::vector<fs::path> places = {fs::path(db()) / "CURRENT", fs::path(db()) / "999999.sst",
                                     fs::path(db()) / "999999.log"};

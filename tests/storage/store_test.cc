@@ -103,7 +103,7 @@ Collector LoadAll(const Store& store) {
 
 class StoreTest : public testing::Test {
  protected:
-  // Commits `n` pages on three hosts, one batch for each host.
+  // Commits `n` pages on three hosts, with one batch for each host.
   std::vector<PageRecord> Fill(Store& store, size_t n) {
     std::vector<PageRecord> pages;
     for (size_t i = 0; i < n; ++i) {
@@ -294,7 +294,7 @@ TEST_F(StoreTest, ScansPagesInSlices) {
   EXPECT_TRUE(part->done);
 }
 
-// Previously, one read passed over all removed rows.
+// Previously, one read stepped over all removed rows.
 TEST_F(StoreTest, ReadsOfManyPagesLeaveOffAmongRemovedRows) {
   constexpr size_t kRemoved = 10'000;
   constexpr uint64_t kMost = 4096;
@@ -446,7 +446,7 @@ TEST_F(StoreTest, RemovedPagesAreGoneFromTheFiles) {
   EXPECT_THAT(FilesLeftWith(dir_ / "db", "secret-"), testing::IsEmpty());
   EXPECT_THAT(FilesWith(dir_ / "db", pages[0].key.url), testing::Not(testing::IsEmpty()));
 
-  // Now the pages, which were written at one time, are in several tables.
+  // Removes all other pages. They were written at the same time, but are in several tables now.
   changes = Changes();
   for (const PageRecord& page : pages) changes.removed_pages.push_back(&page);
   ASSERT_TRUE(store->Commit(changes).ok());
@@ -462,7 +462,8 @@ TEST_F(StoreTest, CompactionsWaitUntilTheyAreStarted) {
   StoreOptions options = SmallOptions();
   options.hold_compactions = true;
   const auto store = OpenOrDie(dir_ / "db", options);
-  // Writes far more than four memtables can hold. Without the option, RocksDB would compact then.
+  // Writes far more than four memtables can hold. Without hold_compactions, RocksDB would compact
+  // now.
   const std::vector<PageRecord> pages = Fill(*store, 300);
   for (int round = 0; round < 40; ++round) {
     Changes changes;

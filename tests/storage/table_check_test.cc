@@ -122,7 +122,7 @@ TEST_F(TableCheckTest, GivesRocksDbNoFooterThatEndsTheProcess) {
       }
     }
   }
-  // This byte would switch off all of RocksDB's checks.
+  // If the first byte of the footer were 0, RocksDB would check nothing.
   std::string unchecked = intact;
   unchecked[FooterOf(intact)] = 0;
   EXPECT_TRUE(CheckTableOf(unchecked).IsCorruption());
@@ -137,7 +137,7 @@ TEST_F(TableCheckTest, BelievesNoFooter) {
     EXPECT_TRUE(bytes < kTableFooter ? status.ok() : status.IsCorruption()) << bytes;
   }
   std::string far = intact;
-  // Varints of nine bytes put the end beyond 2^62.
+  // These varints of nine bytes put the end of a block beyond 2^62.
   far.replace(far.size() - kTableFooter + 1, 20,
               std::string(8, '\xFF') + '\x3F' + '\x01' + '\x01' + std::string(8, '\xFF') + '\x3F');
   EXPECT_TRUE(CheckTableOf(far).IsCorruption());

@@ -151,7 +151,7 @@ TEST(ReadLog, RefusesRecordsThatAreTooShortForABatch) {
   }
 }
 
-// This is the log after RocksDB has repeated a write that failed for lack of space.
+// A write fails for lack of space, and RocksDB repeats it in the same log.
 TEST(ReadLog, AWriteThatFailedAndWasRepeatedIsATornTail) {
   RandomRecords random(5);
   for (const size_t length : {30, 3'000, 40'000}) {
@@ -188,7 +188,7 @@ TEST(ReadLog, ALogThatRepeatsItselfIsJudgedAtOnce) {
   }
 }
 
-// A record of equal bytes contains repetitions of its own parts.
+// In a record of equal bytes, every part looks like a repetition of every other part.
 TEST(ReadLog, AFailedWriteOfEqualBytesWasRepeated) {
   for (const size_t length : {12, 300, 40'000}) {
     LogBuilder whole;
@@ -205,7 +205,7 @@ TEST(ReadLog, AFailedWriteOfEqualBytesWasRepeated) {
 TEST(ReadLog, EveryTruncationIsATornTail) {
   const LogBuilder log = ManyRecords();
   size_t whole = 0;  // records that end at or before `size`
-  // Every size near the start of a record or block, and some in between.
+  // Tries every size near the start of a record or block, and some sizes in between.
   for (size_t size = 0; size < log.bytes.size(); ++size) {
     const size_t behind = size - log.starts[whole];
     if (behind > 40 && size % 32768 > 40 && size % 32768 < 32728 && size % 17 != 0) continue;
@@ -323,8 +323,8 @@ TEST_F(LogOnDisk, CheckingEndsWhenItIsCancelled) {
   EXPECT_EQ(Slurp(path_), log_.bytes);
 }
 
-// The check can also be cancelled while it examines a bad end of the log, which it holds in memory
-// as a whole.
+// If the log has a bad end, the check reads this end into memory as a whole and examines it. The
+// check can be cancelled then, too.
 TEST_F(LogOnDisk, JudgingEndsWhenItIsCancelled) {
   // Each fifth byte could begin an intact record of half a block.
   std::string junk;
@@ -364,7 +364,7 @@ class DeadStore : public testing::Test {
     options.reserve_bytes = 0;
     return options;
   }
-  // Makes a copy of the directory with another log.
+  // Makes a copy of the directory with `log` in place of its log.
   std::string CopyWithLog(std::string_view log) {
     const std::string copy = dir_ / "copy";
     std::filesystem::remove_all(copy);
@@ -427,7 +427,7 @@ TEST_F(DeadStore, WithoutSyncDamageIsCutAndReported) {
   EXPECT_TRUE(some_prefix);
 }
 
-// A log can have more bytes than a memtable, if the process died before a flush.
+// If the process died before a flush, a log can have more bytes than a memtable.
 TEST_F(DeadStore, IsServedBeforeAnythingIsWritten) {
   constexpr size_t kSmallestMemtable = 64 << 10;  // the smallest that RocksDB allows
   const std::string copy = CopyWithLog(Slurp(logs_.back()));
@@ -455,7 +455,7 @@ TEST_F(DeadStore, IsServedBeforeAnythingIsWritten) {
   const auto store = Store::Open(copy, options);
   ASSERT_TRUE(store.ok()) << store.status();
   EXPECT_GT(progress.replayed_log_bytes, kSmallestMemtable);
-  // RocksDB counts writes during the replay as compacted, not as flushed.
+  // RocksDB counts bytes that it writes during a replay as compacted, not as flushed.
   EXPECT_EQ((*store)->Stats().flushed_bytes + (*store)->Stats().compacted_bytes, 0U);
   EXPECT_EQ(ReadContents(**store)->DifferenceFrom(contents), "");
 

@@ -36,8 +36,8 @@ class SetEnv final : public rocksdb::EnvWrapper {
   std::atomic<int64_t> ahead = 0;
 };
 
-// Moves the clock once it follows the log. After some checks, it gets its turn, or fails. Owner
-// thread only.
+// Moves the clock by `away` when the store begins to follow the log. After `looks` checks, either
+// gets its turn or, if `fault` is set, fails. Owner thread only.
 class AwayFollower final : public Follower {
  public:
   AwayFollower(SetEnv& env, int64_t away, int looks) : env_(env), away_(away), looks_(looks) {}
@@ -77,7 +77,7 @@ class AgeTest : public testing::Test {
   TempDir dir_;
 };
 
-// Only its clock tells a process that it was suspended, or that no broker answered.
+// Only the clock tells a process that it was suspended, or that no broker answered for a while.
 TEST_F(AgeTest, AStandbyThatWasAwayForAWeekAsAProcessIsRefusedHoweverSoonItsTurnComes) {
   for (const int looks : {0, 1, 12, 25}) {
     AwayFollower follower(env_, 7 * kDay, looks);
@@ -105,7 +105,7 @@ TEST_F(AgeTest, ATimeThatIsStillToComeIsNotBelieved) {
 TEST_F(AgeTest, AClockThatWasALittleAheadMakesAStoreNoYounger) {
   env_.ahead = 10 * kHour;
   ASSERT_TRUE(Open().ok());
-  // Follows as a standby whose clock is set right, and ends.
+  // Follows the log as a standby whose clock is corrected meanwhile, and ends.
   AwayFollower follower(env_, -10 * kHour, 12);
   follower.fault = absl::CancelledError("ended");
   ASSERT_EQ(Open(&follower), follower.fault);

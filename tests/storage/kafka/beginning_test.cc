@@ -44,7 +44,8 @@ class BeginningTest : public testing::Test {
     storage::EncodeNumber(key, storage::kFormatVersion, &value);
     Append(Family::kMeta, key, value);
   }
-  // The mock brokers keep five million bytes of a partition, and drop the first rows.
+  // Appends more than the five million bytes of a partition that the mock brokers keep, so that
+  // they drop the first rows.
   void AppendUntilTheBeginningIsForgotten() {
     for (int i = 0; i < 12; ++i) {
       Append(Family::kPages, std::to_string(i), std::string(500'000, 'x'));
@@ -92,7 +93,8 @@ TEST_F(BeginningTest, ALogThatDoesNotBeginWithItsFormatIsRefusedAndLeftAsItIs) {
   EXPECT_EQ(Rows(0), 2U);
 }
 
-// After a change of format, compaction can leave the birth of the log before the format.
+// After a change of format, the first row that compaction leaves can be the birth of the log
+// instead of its format.
 TEST_F(BeginningTest, ALogThatBeginsWithItsBirthIsWhole) {
   const std::string birth = MetaKeyOf(MetaKey::kLogBirth, 0);
   std::string value;

@@ -140,14 +140,15 @@ TEST_F(FrontierOnKafkaTest, WhatWasCommittedIsThereAfterARestartAndWhenTheDiskIs
   }
 }
 
-// All readers of the log see the removals, from the beginning or from a later offset.
+// All readers of the log see the removals, whether they read from the beginning or from a later
+// offset.
 TEST_F(FrontierOnKafkaTest, WhatIsForgottenAsARangeIsForgottenByAllWhoRead) {
   std::vector<std::string> contents;
   {
     const auto node = Start("db");
     Fill(*node->frontier);
     ASSERT_TRUE(node->node.store->Checkpoint(dir_ / "behind").ok());
-    // In one batch, the deletion also covers earlier rows of the batch, but not later ones.
+    // A deletion covers earlier rows of the same batch, but not later ones.
     Write(*node->frontier, [](FrontierBatch& batch) {
       batch.PutItem(kQueue, "before", {.due = 1});
       batch.DeleteQueue(kQueue);
@@ -201,7 +202,7 @@ TEST_F(FrontierOnKafkaTest, RangesAreForgottenBesideCommitsOfPages) {
   for (const char* dir : {"db", "lost"}) EXPECT_EQ(ContentsOf(*Start(dir)->frontier), contents);
 }
 
-// More rows than are removed one by one in the log.
+// The queue has more rows than the log removes one by one.
 TEST_F(FrontierOnKafkaTest, AQueueOfAnySizeIsForgotten) {
   constexpr int kUrls = 105'000;
   constexpr int kAtOnce = 15'000;

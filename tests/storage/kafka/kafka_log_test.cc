@@ -124,7 +124,8 @@ TEST(KafkaLogTest, WhoFollowsIsGivenWhatCameSinceAndThenOwnsThePartition) {
   EXPECT_THAT(RowsOf(*follower, 0, at), ElementsAre(Pair("e", "1")));
 }
 
-// A read ends only if nothing arrives for as long as brokers may wait.
+// A read must end while others keep appending. It may not wait until nothing has arrived for as
+// long as brokers may wait.
 TEST(KafkaLogTest, WhoReadsComesToTheEndWhileOthersGoOnAppending) {
   MockKafka kafka;
   const auto log = Owner(kafka.options());
@@ -270,7 +271,7 @@ TEST(KafkaLogTest, AnotherNumberOfPartitionsIsRefused) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("has 2 partitions, one a shard, and not 3"));
 }
 
-// The mock brokers do not support DescribeConfigs, and other brokers can forbid it.
+// The mock brokers do not support DescribeConfigs. Real brokers can forbid it.
 TEST(KafkaLogTest, ATopicWhoseSettingsAreNotToldIsTakenWithAWarning) {
   MockKafka kafka;
   Said said;

@@ -26,7 +26,7 @@ using storage::MetaKey;
 using storage::MetaKeyOf;
 using testing::HasSubstr;
 
-// A machine that sleeps for a while.
+// A machine whose clock shows that it slept for a while.
 class SleepyEnv final : public rocksdb::EnvWrapper {
  public:
   SleepyEnv() : EnvWrapper(Default()) {}
@@ -36,7 +36,7 @@ class SleepyEnv final : public rocksdb::EnvWrapper {
   std::atomic<uint64_t> slept = 0;
 };
 
-// A log that is exchanged for another one.
+// A log that a test can exchange for another one.
 class ExchangedLog final : public ChangeLog {
  public:
   explicit ExchangedLog(ChangeLog& log) : log_(&log) {}

@@ -78,8 +78,8 @@ class MockKafka {
   void FailNext(int16_t request, rd_kafka_resp_err_t error) {
     rd_kafka_mock_push_request_errors(brokers_, request, 1, error);
   }
-  // All requests of this type fail until Forgive(). Clients repeat them at once, so half an hour's
-  // worth is queued.
+  // Makes all requests of this type fail until Forgive(). Clients repeat a failed request at once,
+  // so this queues enough errors for half an hour.
   void Fail(int16_t request, rd_kafka_resp_err_t error) {
     const std::vector<rd_kafka_resp_err_t> errors(500'000, error);
     rd_kafka_mock_push_request_errors_array(brokers_, request, errors.size(), errors.data());

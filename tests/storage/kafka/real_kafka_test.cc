@@ -204,7 +204,7 @@ TEST_F(RealKafkaTest, WhatASingleReplicaMeansIsSaid) {
   EXPECT_THAT(said.warnings(), Not(Contains(HasSubstr("not known"))));
 }
 
-// Otherwise the server would continue with a log that lacks all earlier rows.
+// If the server did not end, it would continue with a log that lacks all earlier rows.
 TEST_F(RealKafkaTest, ATopicThatIsMadeAnewBeneathAServerEndsIt) {
   const RealNode node = Start("db");
   for (uint32_t i = 1; i <= 20; ++i) {
@@ -213,7 +213,7 @@ TEST_F(RealKafkaTest, ATopicThatIsMadeAnewBeneathAServerEndsIt) {
   DeleteTopic();
   MakeTopic({{"cleanup.policy", "compact"}, {"delete.retention.ms", "604800000"}});
   Status status;
-  // A broker that does not know the topic for a moment aborts the append.
+  // While a broker does not know the new topic yet, it aborts appends.
   for (uint32_t i = 21; i <= 320 && (status.ok() || absl::IsResourceExhausted(status)); ++i) {
     status = CommitPage(*node.store, random_.Page("host.example", i, i));
     LetPass(Duration::Millis(100));
@@ -223,7 +223,8 @@ TEST_F(RealKafkaTest, ATopicThatIsMadeAnewBeneathAServerEndsIt) {
   EXPECT_EQ(node.store->health(), status);
 }
 
-// For example, the leader ended and was started again, and it makes the new topic.
+// For example, a leader that ends after the topic was deleted, and is started again, makes the
+// topic anew.
 TEST_F(RealKafkaTest, AStandbyDoesNotTakeOverATopicThatWasMadeAnew) {
   {
     const RealNode node = Start("db");
@@ -302,16 +303,16 @@ TEST_F(RealKafkaTest, OneMayLeaveAtAnyMomentOfJoining) {
     LetPass(Duration::Millis(ms));
     standby = nullptr;
   }
-  // Because of so many joins, the leader might lose its turn, but it gets the turn back.
+  // The leader might lose its turn because of these many joins, but it gets the turn back.
   EXPECT_TRUE(AwaitTurn(*serving));
 }
 
-// A member that ends without leaving makes the group wait, and the leader could lose its turn
-// meanwhile.
+// If a member ended without leaving, the group would wait for it, and the leader could lose its
+// turn meanwhile.
 TEST_F(RealKafkaTest, AStandbyThatIsStoppedAndStartedTakesTheTurnOfNobody) {
   const auto serving = Join("b");
   ASSERT_TRUE(AwaitTurn(*serving));
-  // Members that the group has accepted, and members that it has not.
+  // The first members live long enough for the group to accept them, the last ones do not.
   for (const int looks : {100, 4, 0}) {
     auto standby = Join("a");
     LetPass(Duration::Millis(50) * looks);

@@ -238,8 +238,8 @@ TEST_F(StoreOnKafkaTest, WhoFollowsIsToldWhenItHasAllAndWhenThatIsNoLongerSo) {
   };
   commit_to(20);
   NotingFollower follower;
-  // More commits arrive during each preparation. The first time, the other server still serves. The
-  // second time, this server has the turn when it continues to read.
+  // During each preparation, more commits arrive. At the first preparation, the other server still
+  // serves. At the second, this server gets the turn and reads the rest of the log.
   follower.then = [&] {
     if (follower.preparations == 1) {
       EXPECT_EQ(script.After(20).DifferenceFrom(*follower.prepared), "");
@@ -456,8 +456,8 @@ TEST_F(StoreOnKafkaTest, ACacheOrItsCheckpointBecomesTheStoreOfASingleServer) {
       ASSERT_TRUE(single.ok()) << single.status();
       EXPECT_GT((*single)->generation(), generation + storage::kSkippedGenerations);
       ExpectContents(**single, script.After(script.commits().size()));
-      // The store works as the store of a single server: it accepts changes, and a different number
-      // of shards.
+      // The directory works like any store of a single server: it accepts changes, and a different
+      // number of shards.
       const PageRecord page = random_.Page("another.example", 1, 1);
       EXPECT_TRUE((*single)->SetShards(3).ok());
       EXPECT_TRUE((*single)->Commit(OnePage(page)).ok());
@@ -470,7 +470,8 @@ TEST_F(StoreOnKafkaTest, ACacheOrItsCheckpointBecomesTheStoreOfASingleServer) {
   EXPECT_TRUE(Start("db", kafka).status.ok()) << "what it was made of is as it was";
 }
 
-// The cluster never claimed that these rows were on this disk, so a torn end of the log is cut off.
+// A cluster does not rely on the local disk, so rows at a torn end of the log may be missing. The
+// torn end is cut off.
 TEST_F(StoreOnKafkaTest, WhatIsTornInACacheIsCutAsItLeaves) {
   MockKafka kafka("mock", 1);
   const Node node = Start("db", kafka);
@@ -503,7 +504,7 @@ TEST_F(StoreOnKafkaTest, WhatIsTornInACacheIsCutAsItLeaves) {
   EXPECT_LT(cut->pages, 40U);
 }
 
-// The rows that a repair saves could be a state that the log never had.
+// The rows that a repair saves might be a combination that the log never had.
 TEST_F(StoreOnKafkaTest, ACacheIsNotRepaired) {
   MockKafka kafka("mock", 1);
   ASSERT_TRUE(Start("db", kafka).status.ok());
@@ -517,7 +518,8 @@ TEST_F(StoreOnKafkaTest, ACacheIsNotRepaired) {
   expect_refused();
 }
 
-// The store might have current rows of one partition and week-old rows of others.
+// A store that stops reading early might have current rows of one partition, and week-old rows of
+// the others.
 TEST_F(StoreOnKafkaTest, AStoreWhoseReadingWasBrokenOffIsAsOldAsBefore) {
   MockKafka kafka("mock", 1);
   ASSERT_TRUE(Start("db", kafka).status.ok());
@@ -583,8 +585,8 @@ TEST_F(StoreOnKafkaTest, ACacheOfOneLogIsNoneOfAnother) {
   EXPECT_TRUE(Start("db", kafka).status.ok());
 }
 
-// If a topic is deleted, the next server to start makes it again, and the new topic can become
-// longer than the part of the old one that others had read.
+// If a topic is deleted, the next server that starts makes it again. The new topic can become
+// longer than the part of the old one that other servers had read.
 TEST_F(StoreOnKafkaTest, ACacheOfALogThatIsNoMoreIsRefusedHoweverLongTheNewOneIs) {
   MockKafka before("mock", 1);
   { ASSERT_TRUE(Start("db", before).status.ok()); }

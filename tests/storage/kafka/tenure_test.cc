@@ -41,7 +41,7 @@ std::unique_ptr<KafkaListener> Listen(const MockKafka& kafka) {
 // Joining the mock brokers takes long on a busy machine.
 constexpr Duration kPatience = Duration::Seconds(100);
 
-// The turn can move while a server joins. The mock brokers then let a member send its heartbeat
+// While a server joins, the turn can move. The mock brokers then expect the heartbeat of a member
 // only a second before it counts as silent, which is too late on a busy machine.
 TEST(KafkaTenureTest, OneHasTheTurnAndWhenItLeavesTheNextOne) {
   const MockKafka kafka;
@@ -50,7 +50,7 @@ TEST(KafkaTenureTest, OneHasTheTurnAndWhenItLeavesTheNextOne) {
   EXPECT_TRUE(first->assigned());
 
   const auto second = Join(TenureOf(kafka, "second"));
-  // This is long enough for the group to accept it.
+  // Within this time, the group accepts the second server.
   EXPECT_FALSE(Eventually([&] { return first->sure() && second->sure(); }, Duration::Seconds(4)));
 
   first = nullptr;
@@ -86,7 +86,7 @@ TEST(KafkaTenureTest, AnotherSilenceThanThatOfTheServerThatHasTheTurnIsWarnedOfO
 
 TEST(KafkaTenureTest, WhoDoesNotStandIsNotGivenTheTurn) {
   const MockKafka kafka;
-  // A member that ends without having stood for the turn is not missed.
+  // The group does not wait for a member that ends without having stood for the turn.
   { EXPECT_TRUE(KafkaTenure::Open(TenureOf(kafka, "gone"), nullptr).ok()); }
   StatusOr<std::unique_ptr<KafkaTenure>> opened = KafkaTenure::Open(TenureOf(kafka, "a"), nullptr);
   ASSERT_TRUE(opened.ok()) << opened.status();
@@ -123,7 +123,7 @@ TEST(KafkaTenureTest, WhoHasTheTurnTellsTheOthersWhatItAnnounces) {
   const auto announce = [&](const std::array<std::string, 2>& texts) {
     for (size_t i : {0, 1}) servers[i]->Announce(texts[i]);
   };
-  // Returns true if the text of the server with the turn is read.
+  // Returns true if a listener reads the text that the server with the turn announces.
   const auto told = [&](const std::array<std::string, 2>& texts) {
     return Eventually(
         [&] {
@@ -150,8 +150,8 @@ TEST(KafkaTenureTest, WhoseTurnAnotherHasIsToldOnce) {
   servers[0] = Join(TenureOf(kafka, "first"), [&] { ++lost[0]; });
   ASSERT_TRUE(Eventually([&] { return servers[0]->sure(); }, kPatience));
   servers[1] = Join(TenureOf(kafka, "second"), [&] { ++lost[1]; });
-  // Makes the group forget both members, as after their silence. Either of them can then get the
-  // turn.
+  // Makes the group forget both members, as if they had been silent. Afterwards, either of them can
+  // get the turn.
   const auto meet_anew = [&] {
     kafka.Fail(MockKafka::kHeartbeat, RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID);
     EXPECT_TRUE(
@@ -168,7 +168,7 @@ TEST(KafkaTenureTest, WhoseTurnAnotherHasIsToldOnce) {
   EXPECT_EQ(lost[0], 1);
 }
 
-// The heartbeats fail, like those of a killed or stopped server.
+// The confirmations of the server with the turn fail, as if it had been killed or stopped.
 TEST(KafkaTenureTest, WhoHasTheTurnAndConfirmsItNoMoreIsSilentToTheNext) {
   MockKafka kafka;
   std::array<std::unique_ptr<KafkaTenure>, 2> servers;
@@ -186,7 +186,7 @@ TEST(KafkaTenureTest, WhoHasTheTurnAndConfirmsItNoMoreIsSilentToTheNext) {
   ASSERT_TRUE(Eventually([&] { return !silent_within(4); }, kPatience));
   kafka.Fail(MockKafka::kOffsetCommit, RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED);
   EXPECT_TRUE(silent_within(100));
-  // Silence of the brokers changes nothing.
+  // If the brokers do not answer, the verdict stays the same.
   kafka.Down();
   EXPECT_TRUE(is_silent());
   kafka.Forgive(MockKafka::kOffsetCommit);
@@ -194,7 +194,8 @@ TEST(KafkaTenureTest, WhoHasTheTurnAndConfirmsItNoMoreIsSilentToTheNext) {
   EXPECT_TRUE(Eventually([&] { return !is_silent(); }, kPatience));
 }
 
-// Otherwise librdkafka would abort the process.
+// If a member left in the middle of joining, librdkafka would abort the process. So the server
+// waits for the right moment.
 TEST(KafkaTenureTest, OneMayLeaveAtAnyMomentOfJoining) {
   const MockKafka kafka;
   const auto first = Join(TenureOf(kafka, "first"));
@@ -206,12 +207,13 @@ TEST(KafkaTenureTest, OneMayLeaveAtAnyMomentOfJoining) {
   EXPECT_TRUE(Eventually([&] { return first->sure(); }, kPatience));
 }
 
-// librdkafka would abort here, too: the group accepts the member and assigns nothing to it.
+// The group accepts the member, but assigns nothing to it. Leaving now would make librdkafka abort
+// the process, too.
 TEST(KafkaTenureTest, OneMayLeaveThatTheGroupDoesNotAnswer) {
   MockKafka kafka;
   kafka.DelayNext(MockKafka::kSyncGroup);
   auto tenure = Join(TenureOf(kafka, "first"));
-  // This is long enough for the group to accept it.
+  // Within this time, the group accepts the member.
   EXPECT_FALSE(Eventually([&] { return tenure->assigned(); }, Duration::Seconds(4)));
   const auto begun = std::chrono::steady_clock::now();
   tenure = nullptr;
@@ -220,7 +222,7 @@ TEST(KafkaTenureTest, OneMayLeaveThatTheGroupDoesNotAnswer) {
   EXPECT_LT(took, std::chrono::seconds(40));
 }
 
-// librdkafka would wait for the group for ever if the server is cut off from its broker.
+// If the server is cut off from its broker, librdkafka alone would wait for the group for ever.
 TEST(KafkaTenureTest, OneLeavesWithoutAnAnswerOfTheGroup) {
   MockKafka kafka;
   auto tenure = Join(TenureOf(kafka, "node"));

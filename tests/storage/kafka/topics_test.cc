@@ -66,7 +66,7 @@ TEST(TopicsTest, WhatIsLessSafeThanItCouldBeIsWarnedOf) {
   EXPECT_EQ(Judge(settings).refused, "");
   EXPECT_THAT(Judge(settings).warnings, ElementsAre(HasSubstr("has min.insync.replicas=1"),
                                                     HasSubstr("election.enable=true")));
-  // With one replica, no more than one can be in sync.
+  // With one replica, the number of in-sync replicas is at most one.
   settings.replicas = 1;
   EXPECT_THAT(Judge(settings).warnings,
               ElementsAre(HasSubstr("has one replica"), HasSubstr("election.enable=true")));
