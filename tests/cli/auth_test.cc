@@ -44,7 +44,7 @@ TEST(AuthCommands, NewTokensAreTheirOwnersAlone) {
   const std::string token = TextIn(path);
   EXPECT_EQ(RunClient({"auth", "hash-token"}, token).out, made.out);
   EXPECT_THAT(made.out + made.err, Not(HasSubstr(token.substr(0, token.size() - 1))));
-  // The file exists, so it may be in use.
+  // An existing file might be in use, so it is not overwritten.
   EXPECT_EQ(RunClient({"auth", "hash-token", "--generate", path}).code, kBadUsage);
   EXPECT_EQ(TextIn(path), token);
 }

@@ -291,7 +291,7 @@ TEST(RecheckTest, CallsAgainWhenTheServerSays) {
   const Outcome run = server.Run({"recheck", "https://a.test/"});
   EXPECT_EQ(run.code, kAccepted) << run.err;
   EXPECT_EQ(server.pages.rechecks.size(), 4U);
-  // The retries end when the time of the call is used up.
+  // The client stops retrying when the time of the call is used up.
   server.pages.busy = 1'000'000;
   const Outcome late = server.Run({"--timeout", "0.2", "recheck", "https://a.test/"});
   EXPECT_NE(late.code, kAccepted);
@@ -437,7 +437,8 @@ TEST(SignalTest, ReadsASitemapAsOnePoll) {
     ASSERT_EQ(signals.size(), 3);
     EXPECT_EQ(signals[0].url(), "http://a.test/?x=1&y=2");
     EXPECT_EQ(signals[0].source(), "sitemap");
-    // A date without a zone ends when it ends in the last of all time zones.
+    // A date without a time zone means the end of the day in the time zone in which the day ends
+    // last.
     EXPECT_EQ(signals[0].change_time().seconds(), 1'716'033'599);
     EXPECT_EQ(signals[0].signal_id(), "lastmod 1715904000.000000000");
     EXPECT_EQ(signals[1].change_time().seconds(), 1'715'990'523);
@@ -737,9 +738,9 @@ TEST(AdminTest, ListsHostsToTheLastAndDeletesOne) {
             "a.test: being deleted, 7 pages are left\n");
 }
 
-// Regression: the URL of a page deleted its whole host, without a question.
+// Regression: a command with the URL of a page deleted the whole host without asking.
 TEST(AdminTest, DeletesNothingUnasked) {
-  // No server listens there: the client refuses before it calls.
+  // No server listens at this address, because the client must refuse before it calls.
   const auto run = [](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"--server", "127.0.0.1:1", "--connect-timeout", "0"});
     return RunClient(std::move(arguments));

@@ -49,7 +49,7 @@ std::vector<std::string> InBash(const std::string& words) {
                                      "echo \"${COMPREPLY[@]-}\"\n");
 }
 
-// Returns zsh's completions. Functions that print their arguments replace zsh's own.
+// Returns zsh's completions. Functions that print their arguments replace the functions of zsh.
 std::vector<std::string> InZsh(const std::string& words) {
   return RunShell("zsh -f",
                   "compdef() { }\n_files() { print FILES }\ncompset() { }\n"

@@ -133,7 +133,8 @@ TEST(ConfigFileTest, FlagsWinOverTheEnvironmentAndThatOverTheFile) {
   EXPECT_EQ(RunClient({"--config", dir / "none", "version"}).code, kBadUsage);
 }
 
-// A token or certificate from a flag or variable replaces all security settings of the file.
+// A token or certificate that is given as a flag or variable replaces all security settings of the
+// file.
 TEST(ConfigFileTest, IdentitiesAreNotMixed) {
   const TempDir dir;
   std::ofstream(dir / "token") << "no token at all\n";

@@ -30,7 +30,7 @@ v1::Explanation Waiting() {
   why.set_probability_fresh(std::exp(-0.5));
   why.set_value_share(1);
   why.set_staleness_rate_per_day(0.5);
-  // The page currently changes less than on average.
+  // At present, the page changes less often than on average.
   why.mutable_estimates()->set_unsignalled_rate_per_day(0.8);
   why.mutable_estimates()->mutable_change_rate_per_day()->set_value(0.5);
   why.mutable_next_expected_crawl_time()->set_seconds(kNow + 86400);

@@ -320,7 +320,7 @@ class FakeAdmin : public v1::AdminService::Service {
   }
 };
 
-// Tests must not read the developer's own settings.
+// Tests must not read the settings of the developer who runs them.
 inline const bool kWithoutSettings = setenv("XDG_CONFIG_HOME", "/dev/null", 1) == 0;
 
 // The outcome of a run of the client.

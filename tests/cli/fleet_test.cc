@@ -142,7 +142,8 @@ TEST(FleetCommand, ListsAndStatisticsFailBelowWhatTheyShowWhereADivisionIsMissin
   EXPECT_THAT(hosts.err, HasSubstr("freshet: division 1: is away\n"));
 }
 
-// Each attempt can wait as long as the server waits for the division, so retrying can take minutes.
+// Each attempt can take as long as the server waits for the division, so the attempts together can
+// take minutes.
 TEST(UpsertTest, SaysOnceWhyItTriesAgainWhereADivisionIsAway) {
   FakeServer server;
   server.pages.upserts.judge = [&server](const v1::UpsertPagesRequest& request, v1::BatchAck* ack) {

@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// A server with gRPC's own health service, and a service named freshet.v1.PagesService.
+// A server with gRPC's built-in health service, and a service named freshet.v1.PagesService.
 class HealthCommandTest : public testing::Test {
  protected:
   HealthCommandTest() {

@@ -22,7 +22,8 @@ std::string Written(const TempDir& dir, const std::string& name, const std::stri
   return dir / name;
 }
 
-// Writes a file of `mib` MiB of equal bytes, compressed a thousandfold, in `members` members.
+// Writes a file of `mib` MiB of equal bytes in `members` gzip members. The file has a thousandth of
+// this size.
 std::string WriteBomb(const TempDir& dir, int mib, int members = 1) {
   const std::string path = dir / "bomb.gz";
   const std::string block(size_t{1} << 20, 'a');
@@ -160,7 +161,7 @@ TEST(CsvTest, IsToldByTheNameOfTheFile) {
   EXPECT_EQ(server.Run({"upsert", Written(dir, "c.csv", "url\nhttp://a.test/\n")}).code, kAccepted);
 }
 
-// URLs can contain commas. A line is refused as CSV only if something else shows that it is CSV.
+// URLs can contain commas. So a line is refused as CSV only if something else shows that it is CSV.
 TEST(CsvTest, LeavesUrlsWithCommasAlone) {
   FakeServer server;
   const Outcome plain = server.Run({"upsert"}, "http://a.test/news,1.html\nhttp://a.test/a;b 2\n");

@@ -192,9 +192,9 @@ TEST_F(SitemapCommandTest, OfOnePollSoManyComplaintsArePrinted) {
   const Outcome run = Poll({site_.url()});
   EXPECT_EQ(run.code, kRefused);
   EXPECT_THAT(run.err, HasSubstr("/0: refused: entry 1: " + site_.url() + "/0/0: url: is ugly\n"));
-  // Three documents print ten refusals each, ten skipped entries, and a line with the number of the
-  // rest. The last line counts the lines that are not printed, of three more such documents and of
-  // six with only refusals.
+  // Each of the first three documents prints ten refusals, ten skipped entries, and a line with the
+  // number of its other entries. The last line counts the lines that are not printed: those of
+  // three more such documents, and of six documents that have only refusals.
   EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 3 * 21 + 1) << run.err;
   EXPECT_THAT(run.err, HasSubstr(site_.url() + ": 123 more lines about this site's documents"));
   const std::string out =
@@ -213,7 +213,8 @@ TEST_F(SitemapCommandTest, OfOnePollSoManyDocumentsArePrinted) {
   site_.Put("/robots.txt", robots);
   const Outcome run = Poll({site_.url()});
   EXPECT_EQ(run.code, kAccepted);
-  // The line of robots.txt, 49 others, and a line with the number of the rest.
+  // The report has the line of the robots.txt, 49 other lines, and a line with the number of the
+  // rest.
   EXPECT_EQ(std::count(run.out.begin(), run.out.end(), '\n'), 51) << run.out;
   EXPECT_THAT(run.out, HasSubstr(site_.url() + ": 11 more documents: 11 new pages, 0 signals\n"));
 }
@@ -295,7 +296,8 @@ class Client {
     process_ = 0;
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
-  // The peak memory so far. The figure of wait4 would include the process before exec.
+  // The peak of the memory so far. The figure of wait4 is not used, because it includes the process
+  // before exec.
   [[nodiscard]] int64_t MaxKilobytes() const {
     const std::string status = ReadWholeFile("/proc/" + std::to_string(process_) + "/status");
     const size_t found = status.find("VmHWM:");
@@ -380,7 +382,8 @@ TEST_F(SitemapCommandTest, MemoryDoesNotGrowWithTheDocument) {
   int pages = 0;
   for (const auto& request : server_.pages.upserts.requests) pages += request.pages_size();
   EXPECT_EQ(pages, 50'001) << "the second time nothing is new";
-  // Memory for a message of a megabyte in flight, gRPC's copies of it, and pages of the state.
+  // The difference allows for a message of a megabyte in flight, gRPC's copies of it, and pages of
+  // the state.
   EXPECT_LT(large_peak - small_peak, 32 << 10);
   EXPECT_LT(again_peak - small_peak, 16 << 10);
 }

@@ -50,7 +50,7 @@ TEST(TopFramesTest, ShowsRatesBetweenSamples) {
   EXPECT_THAT(text, HasSubstr("workers 3 (0 at their allowance)"));
   EXPECT_THAT(text, HasSubstr("price      1.5"));
   EXPECT_THAT(text, HasSubstr("fresh      75.0% (0.0% plain)"));
-  // The server has restarted, so no rate is known.
+  // The server has restarted between the samples, so no rate is known.
   TopSample again = SampleAt(13, 5);
   again.statistics.mutable_server()->mutable_start_time()->set_seconds(1'000'012);
   frames.Add(again);
@@ -72,7 +72,8 @@ TEST(TopFramesTest, ADivisionThatComesAndGoesIsNoRate) {
   without.statistics.mutable_schedule()->set_assignments(80);
   frames.Add(without);
   EXPECT_THAT(Text(frames.Lines({80, 40})), HasSubstr("crawls     10 of 50/s"));
-  // The division is back. Its older counts do not belong to the last two seconds.
+  // The division is back. Its counts are older than the last two seconds, so they do not count as a
+  // rate.
   frames.Add(SampleAt(16, 9'000));
   EXPECT_THAT(Text(frames.Lines({80, 40})), HasSubstr("crawls     - of 50/s"));
 }

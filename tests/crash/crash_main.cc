@@ -25,8 +25,8 @@ struct Options {
   uint64_t slow_sync = 0;
 };
 
-// Slows down the disk of servers that are started from now on, so that they read the next messages
-// during a commit.
+// Makes the disk of servers that are started from now on slow, so that the servers read the next
+// messages during a commit.
 void SlowSyncs(uint64_t millis) {
   setenv("LD_PRELOAD", FRESHET_SLOW_SYNC, 1);
   setenv("FRESHET_SLOW_SYNC_MS", std::to_string(millis).c_str(), 1);

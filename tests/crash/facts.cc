@@ -11,8 +11,9 @@ namespace freshet::crash {
 namespace {
 
 constexpr int64_t kMicros = 1'000'000;
-// Fetches are dated this far ahead, so that acknowledged events before them are older by any clock.
-// Events within kNear after them may count as older, too.
+// Fetches are dated this far ahead of the clock. So events that were acknowledged before a fetch
+// are older than the fetch by any clock. Events up to kNear after the fetch may also count as
+// older.
 constexpr int64_t kClockAhead = 2'000;
 constexpr int64_t kNear = 50'000;
 constexpr size_t kMaxAhead = 16;

@@ -46,7 +46,7 @@ struct Op {
   uint64_t lease = 0;  // for returns
 };
 
-// The expected page. Times are in microseconds, 0 = none. Value type, thread-compatible.
+// The expected state of a page. Times are in microseconds, 0 = none. Value type, thread-compatible.
 struct Facts {
   bool exists = false;
   // Settings.
@@ -59,8 +59,8 @@ struct Facts {
   // Crawls.
   int64_t first_seen = 0;  // 0 = not seen yet
   int64_t last_crawl = 0;
-  // The bounds of the time of the last crawl. They can differ, because a fetch under a lease is
-  // dated at the latest when its result arrives.
+  // The lower bound of the time of the last crawl; last_crawl is the upper bound. They can differ,
+  // because a fetch under a lease is dated no later than the arrival of its result.
   int64_t last_crawl_low = 0;
   v1::CrawlOutcome last_outcome = v1::CRAWL_OUTCOME_UNSPECIFIED;
   int32_t http_status = 0;
@@ -77,9 +77,10 @@ struct Facts {
   // Signals since the last crawl, by source and burst class.
   using Signal = std::pair<std::string, v1::BurstClass>;
   std::map<Signal, uint32_t> signals;
-  // Signals that came during the open lease, and whose changes are later than any fetch under it.
+  // Signals that came during the open lease and whose change times are later than any fetch under
+  // this lease.
   std::vector<Signal> ahead;
-  // The latest change that the waiting signals of a source have claimed.
+  // The bounds of the latest change time that the waiting signals of a source have claimed.
   struct Newest {
     int64_t low = 0;  // bounds of the time
     int64_t high = 0;

@@ -10,8 +10,8 @@ namespace {
 constexpr size_t kMostStates = 32;
 constexpr size_t kMostPending = 6;
 
-// Whether a new lease is possible after the operation, because it ends the open lease or adds the
-// page.
+// Returns true if a new lease is possible after the operation, because the operation ends the open
+// lease or adds the page.
 bool Opens(const Op& op) {
   return op.kind == Op::Kind::kResult || op.kind == Op::Kind::kReturn ||
          op.kind == Op::Kind::kUpsert;
@@ -131,7 +131,7 @@ Page* Knowledge::OnAssignment(const v1::Assignment& assignment, const std::strin
   if (!lease_ids_.insert(assignment.lease_id()).second) return wrong("was given before");
   const KnownLease& open = page->facts.lease;
   const bool closed = open.id == 0 || open.deadline <= NowMicros();
-  // The assignment was sent before the removal.
+  // The assignment was sent before the page was removed.
   if (page->retired && page->pending.empty()) return nullptr;
   if (!page->facts.exists || !closed) {
     // The assignment shows the outcome of an operation whose answer is still in flight.

@@ -60,7 +60,7 @@ struct Setting {
 // The operations of one message, in its order.
 using Sent = std::vector<std::pair<Page*, std::shared_ptr<Op>>>;
 
-// The caller holds `mutex`, unless a function is marked thread-safe.
+// The caller must hold `mutex`, unless a function is marked thread-safe.
 class Knowledge {
  public:
   Knowledge(uint64_t seed, int hosts, int pages);
@@ -93,13 +93,13 @@ class Knowledge {
   void Send(Page* page, int sender, std::shared_ptr<Op> op, Sent* sent);
   // Records the answer to a message.
   void Acknowledge(const Sent& sent, const v1::BatchAck& ack);
-  // Records an assignment and returns its page. nullptr = the assignment is ignored, or is wrong. A
-  // wrong one is recorded as a failure.
+  // Records an assignment and returns its page. Returns nullptr if the assignment is ignored or
+  // wrong. A wrong assignment is recorded as a failure.
   [[nodiscard]] Page* OnAssignment(const v1::Assignment& assignment, const std::string& worker);
 
-  // Compares with the pages of a restarted server, and adopts what only the server can know. The
-  // pages were read between `before` and `after`. `one_shard`: whether the previous server had one
-  // shard.
+  // Compares the expected pages with those of a restarted server, `seen`, and adopts what only the
+  // server can know. The pages were read between `before` and `after`. `one_shard`: whether the
+  // server before the restart had one shard.
   void Compare(const std::map<std::string, v1::Page>& seen, int64_t before, int64_t after,
                bool one_shard);
   [[nodiscard]] static std::string KeyOf(const std::string& crawl_id, const std::string& url) {

@@ -12,7 +12,7 @@
 namespace freshet::crash {
 namespace {
 
-// The number of runs on one database, which becomes large in them.
+// The number of runs on one database. The database becomes large in this many runs.
 constexpr uint64_t kRunsPerLife = 25;
 constexpr int kHosts = 12;
 constexpr int kPages = 500;
@@ -234,8 +234,8 @@ Lane::Export Lane::ReadAll(const std::shared_ptr<grpc::Channel>& channel) {
   return all;
 }
 
-// Waits for work that the last operations have caused, for example weighing the signals of a burst
-// again.
+// Waits for work that the last operations have caused. For example, the signals of a burst are
+// weighed again.
 Lane::Export Lane::ReadSettled() {
   Export last = ReadAll(daemon_->channel());
   for (int i = 0; i < 100; ++i) {

@@ -254,7 +254,7 @@ void Load::Work() {
     }
     if (results.has_results()) fine = stream->Write(results);
     if (fine && returns.has_returned_leases()) fine = stream->Write(returns);
-    // Without this the server would hand out pages as long as there is credit.
+    // If the loop did not end here, the server would hand out pages for as long as there is credit.
     if (!Going() && open.empty()) break;
   }
   Leave(&call);
@@ -282,8 +282,6 @@ void Load::Next() {
     }
   }
 }
-
-// Reads pages between and during commits. The calls of ListPages compare the answers.
 
 // Reads pages between and during commits. ListPages compares the answers.
 void Load::Look() {
@@ -363,7 +361,7 @@ void Load::Operate() {
     const MutexLock lock(mutex_);
     abandoned = abandoned_;
   }
-  // Pausing and resuming wakes waiting workers, which then stop.
+  // Pausing and resuming the server wakes waiting workers, which then notice that they should stop.
   if (!abandoned) TogglePause(*stub, &knowledge_);
 }
 

@@ -11,7 +11,8 @@
 
 namespace freshet::crash {
 
-// The caller holds the Knowledge's mutex for the first four functions. The last two lock it.
+// The caller must hold the Knowledge's mutex when it calls one of the first four functions. The
+// last two functions lock the mutex.
 [[nodiscard]] std::shared_ptr<Op> RandomUpsert(const Page& page, bool reset, Knowledge* knowledge);
 [[nodiscard]] std::shared_ptr<Op> RandomSignal(const Page& page, uint32_t poll_size,
                                                Knowledge* knowledge);

@@ -168,7 +168,7 @@ class Shown {
     shard_.RunTimers(now_);
   }
 
-  // Leases a page. A byte selects the report, if there is one.
+  // Leases a page. A byte selects the result that is reported, if any.
   void Crawl(std::string_view bytes) {
     const std::optional<Assignment> assignment = shard_.Next(now_, Duration::Seconds(60), "w");
     if (!assignment) return;

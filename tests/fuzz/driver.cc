@@ -28,7 +28,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 extern "C" __attribute__((weak)) int LLVMFuzzerInitialize(int* argc, char*** argv);
-// Sanitizers end the process without a signal, but first call this.
+// Sanitizers end the process without a signal, but call this function before.
 extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)());
 
 namespace {
@@ -44,7 +44,7 @@ struct Options {
   std::vector<std::string> inputs;
 };
 
-// The running input, for the handlers.
+// The input that is running, for the signal handlers.
 struct {
   const char* program = "";
   const char* data = nullptr;
@@ -185,7 +185,7 @@ class Mutator {
                                    other.substr(std::min(other.size(), Below(2) == 0 ? at : 0))));
       }
       default:
-        // Repeats a part many times, to reach limits on counts and lengths.
+        // Repeats a part of the input many times, to reach limits on counts and lengths.
         if (length == 0) return;
         for (uint64_t times = 1 + Below(64); times > 0 && input->size() < max_len_; --times) {
           input->insert(at, input->substr(at, length));

@@ -1,5 +1,5 @@
-// Tests dates in feeds: any text is a date or not, and a date is an interval within the range of
-// years.
+// Tests dates in feeds: any text is either refused or a date, and a date is an interval within the
+// range of years.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

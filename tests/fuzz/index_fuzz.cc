@@ -1,5 +1,5 @@
-// Tests the price index against its twin, with the bytes of libFuzzer as random numbers. Each
-// number takes eight bytes, and the run ends with the input.
+// Tests the price index against its twin. The bytes of the input serve as random numbers of eight
+// bytes each. The run ends with the input.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

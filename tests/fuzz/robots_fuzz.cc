@@ -1,5 +1,5 @@
-// Tests robots.txt: any bytes give sitemaps, up to the requested number, however they are cut into
-// pieces. Also resolves references against any base.
+// Tests robots.txt: any bytes give at most the requested number of sitemaps, however they are cut
+// into pieces. Also tests references that are resolved against any base.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -32,7 +32,8 @@ bool MayHaveDotSegments(std::string_view path) {
   return false;
 }
 
-// Expects that the canonical form has every character, as given or escaped, and no others.
+// Expects that the canonical form has every character that was given, as it is or escaped, and no
+// others.
 void CheckEscapes(std::string_view given, std::string_view canonical, bool path) {
   size_t at = 0;
   for (char c : given) {
@@ -75,7 +76,8 @@ void CheckCanonical(std::string_view given, const CanonicalUrl& url) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  // The bytes as they are, which are seldom a URL; as a host; and as a path with a query.
+  // Tries the bytes in three ways: as they are, which is seldom a URL; as a host; and as a path
+  // with a query.
   for (const std::string& text :
        {std::string(bytes), "http://" + std::string(bytes), "http://h/" + std::string(bytes)}) {
     const freshet::StatusOr<freshet::CanonicalUrl> url = freshet::Canonicalise(text);

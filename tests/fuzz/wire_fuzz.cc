@@ -136,7 +136,7 @@ void Convert(const v1::SetHostPolitenessRequest& request, const std::set<std::st
   CheckStatus(ConvertPoliteness(request, kNow).status(), fields);
 }
 
-// Messages without a conversion.
+// Some messages have no conversion.
 template <typename Request>
 void Convert(const Request& /*request*/, const std::set<std::string>& /*fields*/) {}
 
@@ -152,7 +152,7 @@ void TakeIn(std::string_view bytes) {
   auto& request = *google::protobuf::Arena::CreateMessage<Request>(&arena);
   MessageFaults faults;
   const Status status = ParseMessage(bytes, &request, &faults);
-  // Protobuf's memory for any bytes is bounded.
+  // The memory that protobuf takes is bounded for any bytes.
   CHECK(arena.SpaceUsed() < (size_t{4} << 20) + 4 * bytes.size(), "{} bytes of {}",
         arena.SpaceUsed(), bytes.size());
   if (!status.ok()) {

@@ -46,7 +46,7 @@ std::string HonestUrl(uint64_t i) {
 
 std::shared_ptr<grpc::Channel> Connect(const std::string& address, const ClientSecurity& security) {
   grpc::ChannelArguments arguments;
-  // Without a local pool, channels to one address would share a connection.
+  // Without a local pool, all channels to one address would share a connection.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetMaxSendMessageSize(-1);

@@ -25,7 +25,7 @@ using SteadyClock = std::chrono::steady_clock;
 class Ledger {
  public:
   void Note(const v1::Assignment& assignment);
-  // Returns the page with the most assignments, and their number.
+  // Returns the page with the most assignments, and the number of these assignments.
   [[nodiscard]] std::pair<std::string, uint64_t> Worst() const;
   [[nodiscard]] uint64_t assignments() const;
   // Returns a fault of the server, such as a lease id that was given out twice; "" = none.
@@ -79,7 +79,8 @@ class Attack {
   std::string OddText();
   // A known page or an odd URL.
   std::string AnyUrl();
-  // Sets any instant, even before the first or after the last valid one, mostly near now.
+  // Sets a random instant. Most are near now, and some are before the first or after the last valid
+  // instant.
   void SetOddTime(google::protobuf::Timestamp* time);
 
   // Records a fault of the server.
@@ -89,7 +90,8 @@ class Attack {
   [[nodiscard]] std::shared_ptr<grpc::Channel> Connect() const {
     return hostile::Connect(target_.grpc_address, target_.hostile);
   }
-  // A call that ends with the attack, after three seconds at the latest.
+  // Returns the context of a call that ends with the attack, or after three seconds if that is
+  // earlier.
   [[nodiscard]] std::unique_ptr<grpc::ClientContext> Call() const;
 
  private:

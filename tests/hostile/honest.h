@@ -15,7 +15,7 @@
 
 namespace freshet::hostile {
 
-// Far longer than clients should wait, because machines can be slow and busy.
+// This is far longer than clients should have to wait, because machines can be slow and busy.
 inline constexpr int kPatienceSeconds = 120;
 
 // Repeats `exchange`, which returns "" or an error, until it succeeds. Returns "", or the last

@@ -60,8 +60,8 @@ std::string Run(const Options& options, const std::string& directory) {
   return RunSiege(directory, scripts, options.seed, options.seconds, options.guarded);
 }
 
-// Returns the flags that repeat the failed script, or all chosen scripts if the failure needed
-// several of them.
+// Returns the flags that repeat the failed script. If the failure needed several scripts, returns
+// the flags that repeat all chosen scripts.
 std::string Again(const Options& options, const std::string& script) {
   std::string flags = options.guarded ? " --guarded" : "";
   if (script != "all" && script != "none") return flags + " --script " + script;

@@ -78,8 +78,8 @@ inline std::string HeadersOfCall(const std::string& method, const std::string& l
   return headers;
 }
 
-// Returns blocks of headers that contain `name`: in place of the call's own header or in addition
-// to it, once and twice, alone and with more headers than a server accepts.
+// Returns blocks of headers that contain `name`: in place of the call's header of this name or in
+// addition to it, once and twice, alone and together with more headers than a server accepts.
 inline std::vector<std::string> BlocksWith(const std::string& name, const std::string& value,
                                            const std::string& method) {
   const std::string header = Http2Header(name, value);

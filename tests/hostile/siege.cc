@@ -18,7 +18,7 @@
 namespace freshet::hostile {
 namespace {
 
-// The maximum memory in addition to what the server used before the attack.
+// The maximum memory that the attacked server may use in addition to what it used before.
 constexpr uint64_t kMostMib = 600;
 constexpr uint64_t kMostThreadsLeft = 100;
 constexpr uint64_t kMostFilesLeft = 100;
@@ -116,7 +116,7 @@ std::string Siege::Trouble() const {
   return CheckFetches();
 }
 
-// All pages are alike, so none should be assigned much more often than the others.
+// Expects that no page is assigned much more often than the others, because all pages are alike.
 std::string Siege::CheckFetches() const {
   const auto [url, fetches] = ledger_.Worst();
   const uint64_t share = ledger_.assignments() / kHonestPages;
@@ -125,7 +125,7 @@ std::string Siege::CheckFetches() const {
                      ledger_.assignments());
 }
 
-// Connections of clients that have disconnected are closed, and their threads end.
+// Waits until the connections of disconnected clients are closed and their threads have ended.
 std::string Siege::CheckLeftovers() {
   Usage after;
   const auto few_left = [&] {

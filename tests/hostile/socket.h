@@ -17,7 +17,7 @@ void SpeakTls();
 // How a connection to a server that speaks TLS begins.
 enum class Opening { kEveryOther, kAsServersWant, kPlain };
 
-// A connection, which is closed if it was refused or has ended. A closed one sends and receives
+// A connection. It is closed if it was refused or has ended. A closed connection sends and receives
 // nothing. Thread-compatible, movable.
 class Socket {
  public:

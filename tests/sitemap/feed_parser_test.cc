@@ -35,7 +35,7 @@ int64_t SecondsOf(const FeedEntry& entry) {
   return entry.modified.ok() ? entry.modified->told.micros() / 1'000'000 : -1;
 }
 
-// Parses text that comes in pieces, as from a network.
+// Parses text that arrives in pieces of `piece` bytes, as from a network.
 Parsed Parse(const std::string& bytes, size_t piece = 7, const DocumentSource& source = {}) {
   Parsed parsed;
   size_t at = 0;
@@ -174,7 +174,7 @@ TEST(FeedParser, WhatIsAroundAUrlIsNotOfIt) {
               ElementsAre("(neither http nor https but mailto)"));
 }
 
-// One of 500 entries is not well-formed. The others are read.
+// One of 500 entries is not well-formed. All others are read.
 TEST(FeedParser, AFaultCostsOneEntryAtMost) {
   const auto feed = [](const std::string& bad) {
     std::string text = "<rss><channel>";
@@ -297,8 +297,9 @@ double Busy() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }
 
-// Previously, the parser searched the rest of the text for `<` at each `>`, so 49 MB took 78 s.
-// Each text here took more than half a minute, and now takes a second without optimization.
+// Each of these texts takes a second to parse without optimization. Previously, the parser searched
+// the rest of the text for `<` at each `>`, and each of them took more than half a minute. A file
+// of 49 MB took 78 s.
 TEST(FeedParser, NoByteCostsMoreThanAnother) {
   constexpr size_t kBytes = 2 << 20;
   for (const std::string_view repeated : {">", "& ", "< ", "&;", "<>", "</a>", "<a/>"}) {
@@ -310,7 +311,8 @@ TEST(FeedParser, NoByteCostsMoreThanAnother) {
   }
 }
 
-// Ten thousand relative URLs, each made longer by 2,000 bytes of the robots.txt's URL.
+// The robots.txt has ten thousand relative URLs. The robots.txt's URL makes each of them 2,000
+// bytes longer.
 TEST(FeedParser, RobotsNameSoManyBytes) {
   const std::string base = "https://a/" + std::string(2000, 'b') + "/";
   bool first = true;
@@ -325,8 +327,8 @@ TEST(FeedParser, RobotsNameSoManyBytes) {
   EXPECT_LT(named, kMaxNamesBytes + 2 * base.size());
 }
 
-// A gzip file of 25 KB can decompress to half a million pieces of one byte. Previously, the part of
-// the line read so far was searched for its end after each piece, which took minutes.
+// A gzip file of 25 KB can decompress to half a million pieces of one byte. Previously, the parser
+// searched the whole unfinished line for its end after each piece, which took minutes.
 TEST(FeedParser, ALineThatComesByTheByteIsSearchedOnce) {
   size_t left = kMaxRobotsBytes / 2;
   const TextSource bytes = [&left](std::string* out) -> absl::StatusOr<bool> {
@@ -341,7 +343,7 @@ TEST(FeedParser, ALineThatComesByTheByteIsSearchedOnce) {
   EXPECT_LT(Busy() - before, 15);
 }
 
-// Nested relative bases make long ones. Previously, each element had a copy of its base.
+// Nested relative bases can become long. Previously, each element had a copy of its base.
 TEST(FeedParser, ABaseCostsOnceWhatItCosts) {
   std::string text = "<urlset xml:base='http://a.test/'>";
   for (int i = 0; i < 60; ++i) text += "<a xml:base='" + std::string(16'000, 'b') + "/'>";
@@ -351,7 +353,8 @@ TEST(FeedParser, ABaseCostsOnceWhatItCosts) {
   EXPECT_LT(Busy() - before, 15);
 }
 
-// The parser searches a list that grows with every new name. Previously, 6 MB of names took 9 s.
+// The XML parser searches a list of names that grows with every new name. Previously, 6 MB of
+// different names took 9 s.
 TEST(FeedParser, DifferentNamesHaveALimit) {
   const auto read = [](int count, std::string_view before, std::string_view behind) {
     std::string text = "<urlset>";

@@ -99,7 +99,8 @@ TEST_F(FetchTest, APublicSiteLeadsToNoPrivateAddress) {
   EXPECT_TRUE(open.from_public);
 }
 
-// Previously, a public site whose redirect was refused counted as private.
+// A public site stays public wherever it redirects to. Previously, it counted as private if its
+// redirect was refused.
 TEST_F(FetchTest, WhateverItLeadsToAPublicSiteIsPublic) {
   public_site_.PutRedirect("/loop", "/loop");
   public_site_.PutRedirect("/long", "/" + std::string(kMaxDocumentUrlBytes, 'a'));
@@ -155,7 +156,7 @@ TEST_F(FetchTest, SizesHaveCaps) {
   EXPECT_EQ(tag.etag, "");
 }
 
-// The Content-Encoding header is wrong.
+// Sites can send a wrong Content-Encoding header.
 TEST_F(FetchTest, AContentEncodingThatIsNoneIsPassedOver) {
   const std::string packed = Gzip("<a/>");
   struct Case {

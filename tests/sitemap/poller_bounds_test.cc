@@ -38,8 +38,8 @@ TEST_F(PollerTest, RobotsFloodNoOtherHost) {
   EXPECT_THAT(paths, testing::SizeIs(70)) << "those that were left come first";
 }
 
-// Previously, 10,000 documents of a site could each redirect to another site, which then got as
-// many requests.
+// Previously, each of 10,000 documents of a site could redirect to the same other site, which then
+// got 10,000 requests.
 TEST_F(PollerTest, RedirectsFloodNoOtherHost) {
   SmallSite other(kPublic);
   std::string robots;
@@ -55,7 +55,8 @@ TEST_F(PollerTest, RedirectsFloodNoOtherHost) {
   EXPECT_EQ(other.Asked().size(), kMaxForeignDocuments);
 }
 
-// Previously, if a sitemap at another site answered 503, that site's own polls waited, too.
+// Previously, if a site named a sitemap at another site that answered 503, the polls of the other
+// site waited, too.
 TEST_F(PollerTest, WhatASiteNamesKeepsNoOtherWaiting) {
   SmallSite other(kPublic);
   other.Put("/robots.txt", "Sitemap: " + site_.url() + "/busy\n");
@@ -108,7 +109,7 @@ TEST_F(PollerTest, ASiteTakesNoOtherSitesPlaceInTheState) {
   EXPECT_THAT(site_.Asked(), testing::SizeIs(asked));
 }
 
-// At the next poll, the DNS might give another address of the site.
+// At the next poll, the DNS might return another address for the site.
 TEST_F(PollerTest, APublicSiteIsNotPrivateAtTheNextPoll) {
   site_.Put("/map", Map({{"/a", ""}}));
   options_.fetch.is_public = [](const IpAddress&) { return true; };
@@ -150,7 +151,7 @@ TEST_F(PollerTest, AClockThatWasAheadKeepsNoSiteWaiting) {
     EXPECT_EQ(*poller.Due(site_.url() + "/map"), right);
     EXPECT_THAT(Why(site_.url() + "/busy"),
                 HasSubstr("not fetched: the site asked for a wait of another "));
-    // A site can ask for a wait of kMaxRetryAfter at most.
+    // A site can ask for a wait of at most kMaxRetryAfter.
     now_ = right + kMaxRetryAfter + Duration::Seconds(1);
     EXPECT_THAT(Poll(site_.url() + "/map"), testing::SizeIs(1));
     EXPECT_GT(*poller.Due(site_.url() + "/map"), now_);
@@ -158,7 +159,7 @@ TEST_F(PollerTest, AClockThatWasAheadKeepsNoSiteWaiting) {
   }
 }
 
-// The server refuses these URLs, escaped or not.
+// The server refuses URLs of this length, escaped or not.
 TEST_F(PollerTest, UrlsThatAreTooLongTakeNoPlace) {
   std::string accents;
   for (int i = 0; i < 2900; ++i) accents += "\xc3\xa9";
@@ -172,7 +173,7 @@ TEST_F(PollerTest, UrlsThatAreTooLongTakeNoPlace) {
   EXPECT_FALSE(state_->FindPage(site_.url() + "/" + accents)->known);
 }
 
-// The document has a megabyte of links, and the base makes each longer by 2,000 bytes.
+// The document has a megabyte of links, and its base makes each of them 2,000 bytes longer.
 TEST_F(PollerTest, ABaseMakesNoMoreOfADocumentThanADocumentMayHave) {
   std::string feed = R"(<feed xmlns="http://www.w3.org/2005/Atom" xml:base=")" + site_.url() + "/" +
                      std::string(1900, 'b') + R"(/">)";
@@ -234,7 +235,8 @@ TEST_F(PollerTest, ASiteSendsSoManySignalsInAPoll) {
   EXPECT_THAT(notes_.Take(), testing::SizeIs(3)) << "those that were left come first";
 }
 
-// While it exists, limits the size of files that this process writes, like a full disk.
+// While an object exists, the files that this process writes have a maximum size, as on a full
+// disk.
 class SmallFiles {
  public:
   explicit SmallFiles(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
@@ -328,7 +330,7 @@ TEST_F(PollerTest, APollTellsSoManyComplaints) {
   EXPECT_THAT(untold, testing::ElementsAre(10, 10));
 }
 
-// Previously, a site of 10,000 documents caused as many log lines every five minutes.
+// Previously, a site with 10,000 documents caused 10,000 log lines every five minutes.
 TEST_F(PollerTest, APollTellsOfSoManyDocuments) {
   std::string robots;
   for (uint64_t i = 0; i < kMaxListed + 9; ++i) {
@@ -353,7 +355,7 @@ TEST_F(PollerTest, APollTellsOfSoManyDocuments) {
   EXPECT_EQ(tallies[1].untold, 0U);
 }
 
-// Returns new pages of a document, with numbers as names.
+// Returns `count` new pages of a document. Their names are numbers.
 std::vector<std::pair<std::string, std::string>> Pages(size_t count) {
   std::vector<std::pair<std::string, std::string>> pages;
   for (size_t i = 0; i < count; ++i) pages.emplace_back("/" + std::to_string(i), "");
@@ -390,7 +392,7 @@ TEST_F(PollerTest, PiecesGrowWhereTheServerIsQuick) {
                                             7 * PieceSize::kLeast));
 }
 
-// The server is so slow that the site's time is too short for its news.
+// The server is so slow that a site's time ends before all of its news are sent.
 TEST_F(PollerTest, SendingIsOfTheTimeOfTheSite) {
   options_.site_timeout = Duration::Seconds(60);
   const std::string map = site_.url() + "/map";
@@ -416,12 +418,12 @@ TEST_F(PollerTest, SendingIsOfTheTimeOfTheSite) {
   EXPECT_EQ(Poll(map).at(0).result, Result::kUnchanged);
 }
 
-// Previously, the time of a site was used up while it waited for another site's turn.
+// Previously, the time of a site ran while the site waited for the turn of another site to end.
 TEST_F(PollerTest, ItsTurnIsNotOfTheTimeOfTheSite) {
   site_.Put("/robots.txt", "Sitemap: /1\nSitemap: /2\n");
   site_.Put("/2", Map({{"/b", ""}}));
   std::future<void> other;
-  // One thread takes the turn and another thread releases it.
+  // One thread takes the turn, and another thread releases it.
   site_.PutAnswer(
       "/1", [&](const auto&, auto& response) FRESHET_THREAD_ANNOTATION(no_thread_safety_analysis) {
         turn_.Lock();
@@ -450,7 +452,8 @@ TEST_F(PollerTest, LookingUpAnIndexIsOfTheTimeOfTheSite) {
   options_.site_timeout = Duration::Seconds(60);
   size_t looks = 0;
   on_clock_ = [&] {
-    // Each lookup reads the clock once. The time is used up before the first sitemap.
+    // Each lookup reads the clock once. The site's time is used up before the first sitemap is
+    // fetched.
     if (++looks > 2 * kMaxPiece) now_ = now_ + Duration::Hours(1);
   };
   EXPECT_THAT(Poll(site_.url() + "/index").back().why, HasSubstr("took more than 60 s"));
@@ -506,7 +509,8 @@ TEST_F(PollerTest, AnIndexNamesSoManyBytes) {
   site_.Put("/index", index + "</sitemapindex>");
   size_t looks = 0;
   on_clock_ = [&] {
-    // The time is used up while the documents are looked up, before the first is fetched.
+    // The site's time is used up while its documents are looked up, before the first one is
+    // fetched.
     if (++looks > 1000) now_ = now_ + Duration::Hours(1);
   };
   const DocumentReport report = Poll(site_.url() + "/index").at(0);
@@ -532,7 +536,8 @@ TEST_F(PollerTest, WhatIsSentMeanwhileIsNotSentAgain) {
   EXPECT_EQ(state_->FindPage(late)->modified, now_) << "what is known stays so";
 }
 
-// Signals sent in many turns still belong to one poll, whose size is announced.
+// Signals that are sent in many turns still belong to one poll, and the size of the poll is
+// announced before them.
 TEST_F(PollerTest, TheSizeOfAPollIsKnownBeforeItIsSent) {
   auto pages = Pages(3 * PieceSize::kLeast);
   site_.Put("/map", Map(pages));

@@ -98,7 +98,7 @@ class PollerTest : public testing::Test {
     EXPECT_TRUE(status_.ok()) << status_;
     return reports.at(0).why;
   }
-  // Returns a sitemap of these pages. An empty date is left out.
+  // Returns a sitemap of these pages with their dates. An empty date is omitted.
   std::string Map(const std::vector<std::pair<std::string, std::string>>& pages) const {
     std::string text = "<urlset>";
     for (const auto& [path, date] : pages) {

@@ -180,8 +180,8 @@ TEST_F(PollerTest, AByteOrderMarkHidesNoLineOfRobots) {
   EXPECT_THAT(site_.Asked(), ElementsAre("/robots.txt", "/map", "/robots.txt", "/map 304"));
 }
 
-// RFC 9309: a status of 400 to 499 or a loop of redirects means no robots.txt; 500 to 599 means
-// that the site cannot be reached.
+// RFC 9309: a status of 400 to 499, or a loop of redirects, means that there is no robots.txt. A
+// status of 500 to 599 means that the site cannot be reached.
 TEST_F(PollerTest, RobotsMayBeNone) {
   site_.Put("/sitemap.xml", Map({{"/a", ""}}));
   int status = 0;
@@ -243,7 +243,7 @@ TEST_F(PollerTest, DocumentsThatAreNowhereLeaveNothingBehind) {
   EXPECT_TRUE(known(site_.url() + "/map"));
   EXPECT_FALSE(known(site_.url() + "/none"));
   EXPECT_FALSE(known(longer));
-  // A document that has disappeared might come back, so it is polled less and less often.
+  // A document that has disappeared might come back. It is polled less and less often.
   SmallSite gone;
   gone.Put("/robots.txt", "Sitemap: /map\n");
   gone.Put("/map", "<urlset/>");
@@ -282,8 +282,8 @@ TEST_F(PollerTest, RobotsAreThoseOfTheSiteWhereverTheyLie) {
   other.Put("/robots", "Sitemap: /map");
   options_.fetch.is_public = [](const IpAddress&) { return false; };
   site_.Put("/map", Map({{"/a", ""}}));
-  // After five redirects at one host, a sixth to another host is one too many. The poller then asks
-  // for /sitemap.xml.
+  // Five redirects at one host use up the allowed number, so the sixth, to another host, is
+  // refused. The poller then asks for /sitemap.xml.
   EXPECT_EQ(Poll(site_.url()).at(1).document, site_.url() + "/sitemap.xml");
   site_.PutRedirect("/robots.txt", "/1");
   EXPECT_EQ(Poll(site_.url()).at(1).document, site_.url() + "/map");
@@ -335,7 +335,7 @@ TEST_F(PollerTest, RobotsNameSitemapsOfOtherHosts) {
   ASSERT_EQ(reports.size(), 3U);
   EXPECT_EQ(reports[2].other_hosts, 1U);
   EXPECT_THAT(notes_.Take(), ElementsAre(Page("/a")));
-  // If it is polled directly, the sitemap may only name pages of its own host.
+  // If the sitemap itself is polled, it may only name pages of its own host.
   EXPECT_EQ(Poll(other.url() + "/map").at(0).other_hosts, 1U);
   EXPECT_THAT(notes_.Take(), ElementsAre("page " + other.url() + "/b"));
 }
@@ -435,7 +435,8 @@ TEST_F(PollerTest, LastModifiedIsKeptIfItCanBeTrue) {
   EXPECT_EQ(Known(map).last_modified, value);
   Poll(map);
   EXPECT_EQ(asked.back(), value);
-  // An impossible date in the state of an older version is not sent either.
+  // The state of an older version can have an impossible date. The poller does not send this date
+  // either.
   DocumentState document = Known(map);
   document.last_modified = "Fri, 01 Jan 2099 00:00:00 GMT";
   ASSERT_TRUE(state_->PutDocument({kHere, map}, document).ok());

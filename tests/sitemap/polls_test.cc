@@ -71,8 +71,8 @@ class PollsTest : public testing::Test {
   std::atomic<Instant> now_ = Instant::FromUnixSeconds(1'718'000'000);
 };
 
-// The first site answers only after the second has been read, so polls one by one would wait
-// forever.
+// The first site answers only after the second has been read. If sites were polled one by one, the
+// test would wait for ever.
 TEST_F(PollsTest, ASlowSiteKeepsNobodyWaiting) {
   std::promise<void> other;
   const auto other_read = other.get_future().share();
@@ -88,7 +88,7 @@ TEST_F(PollsTest, ASlowSiteKeepsNobodyWaiting) {
 }
 
 // The server takes a second for each piece of the first site's news. The second site answers once
-// the first piece was sent.
+// the first piece is sent.
 TEST_F(PollsTest, ASiteThatAnnouncesMuchKeepsNobodyWaiting) {
   std::string map = "<urlset>";
   for (size_t i = 0; i < 20 * PieceSize::kLeast; ++i) {
@@ -110,7 +110,7 @@ TEST_F(PollsTest, ASiteThatAnnouncesMuchKeepsNobodyWaiting) {
     if (taker_.urls.back() == two_.url() + "/2") return;
     if (++pieces == 1) begun.set_value();
     now_ = now_.load() + Duration::Seconds(1);
-    // The other document cannot be read during this site's turn.
+    // During this site's turn, the other document cannot be read, so this wait times out.
     (void)other_read.wait_for(std::chrono::milliseconds(500));
   };
   ASSERT_TRUE(Run({one_.url() + "/map", two_.url() + "/map"}).ok());

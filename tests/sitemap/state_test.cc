@@ -27,7 +27,7 @@ class PollStateTest : public testing::Test {
     return state.ok() ? *std::move(state) : nullptr;
   }
 
-  // Makes a database from the SQL, as another program could.
+  // Makes a database file with this SQL, as another program could.
   [[nodiscard]] std::string MakeFile(const char* sql) const {
     const std::string path = dir_ / "old";
     sqlite3* database = nullptr;
@@ -46,7 +46,7 @@ class PollStateTest : public testing::Test {
   const std::string path_ = dir_ / "a/b/state.db";
 };
 
-// Otherwise another user of the machine could replace the file.
+// If others could write to the folder, another user of the machine could replace the file.
 TEST_F(PollStateTest, FoldersAreOfTheOwnerAlone) {
   const mode_t before = umask(0);
   EXPECT_NE(Open(), nullptr);
@@ -103,7 +103,8 @@ TEST_F(PollStateTest, KeepsAWaitUntilItIsOver) {
   EXPECT_TRUE(state->FindWait("a.test", "http://a.test", end)->is_none());
 }
 
-// A wait that one site stores for another site's host must not delay that site's own polls.
+// A site can store a wait for the host of another site. This wait must not delay the polls of the
+// other site.
 TEST_F(PollStateTest, FindsTheLatestWaitThatCountsForASite) {
   const auto state = Open();
   const auto wait = [&state](const std::string& site, int hours) {

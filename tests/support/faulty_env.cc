@@ -47,7 +47,8 @@ std::string Contents(const std::string& path) {
   return out.str();
 }
 
-// RocksDB sleeps a second after a failed flush, but waiting does not help here.
+// After a failed flush, RocksDB sleeps for a second. This clock does not, because waiting does not
+// help here.
 class ImpatientClock : public rocksdb::SystemClockWrapper {
  public:
   ImpatientClock() : SystemClockWrapper(rocksdb::SystemClock::Default()) {}
@@ -55,7 +56,7 @@ class ImpatientClock : public rocksdb::SystemClockWrapper {
   void SleepForMicroseconds(int) override {}
 };
 
-// Uses RocksDB's default threads with our file system and clock.
+// Combines RocksDB's default threads with our file system and clock.
 class ComposedEnv : public rocksdb::EnvWrapper {
  public:
   explicit ComposedEnv(const std::shared_ptr<rocksdb::FileSystem>& file_system)
@@ -102,7 +103,7 @@ class FaultyEnv::Disk : public rocksdb::FileSystemWrapper {
                   const IOOptions& options, IODebugContext* dbg);
   IOStatus Sync(const std::string& path);
   IOStatus SyncDirectory(const std::string& dir);
-  // A truncation is durable at once. If a crash undid it, the caller would merely repeat it.
+  // A truncation is durable at once. If a crash could undo it, the caller would only repeat it.
   IOStatus Truncate(const std::string& path, FSWritableFile* file, uint64_t size,
                     const IOOptions& options, IODebugContext* dbg);
 

@@ -33,8 +33,8 @@ class FaultyEnv {
 
   [[nodiscard]] rocksdb::Env* env();
 
-  // The number of operations so far, and the number of syncs of write-ahead logs (*.log) among
-  // them.
+  // operations() returns the number of operations so far. log_syncs() returns how many of them were
+  // syncs of write-ahead logs (*.log).
   [[nodiscard]] uint64_t operations() const;
   [[nodiscard]] uint64_t log_syncs() const;
 
@@ -44,16 +44,16 @@ class FaultyEnv {
   void DieAt(uint64_t n);
   // Only operation `n` from now fails; an append fails after writing a part.
   void FailAt(uint64_t n);
-  // Like FailAt, but counts only syncs, or appends, of write-ahead logs.
+  // These work like FailAt, but count only syncs or only appends of write-ahead logs.
   void FailLogSyncAt(uint64_t n);
   void FailLogAppendAt(uint64_t n);
-  // The bytes left for appends. Deletions free nothing. When they are used up, an append writes as
-  // much as fits and fails for lack of space.
+  // Sets the number of bytes that are left for appends. Deletions free nothing. When no bytes are
+  // left, an append writes as much as fits, and fails for lack of space.
   void SetFreeBytes(uint64_t bytes);
   // The device is full from operation `n` from now on. New files can still be created.
   void RunOutAt(uint64_t n);
-  // Sets whether the reported free space ignores the faults, as with a quota, or if other processes
-  // fill the device.
+  // Sets whether the reported free space ignores the faults. The real free space can be smaller
+  // than reported because of a quota, or because other processes fill the device.
   void HideFreeBytes(bool hidden);
   // Sets whether lack of space is reported as an exceeded quota.
   void SayQuota(bool quota);
@@ -68,8 +68,8 @@ class FaultyEnv {
   // is opened.
   void OnLogSync(std::function<void()> hook);
 
-  // Cuts the power: bytes that are not durable are lost (of appended bytes, those behind a random
-  // point), and faults are cleared. Precondition: the store is closed.
+  // Cuts the power. All bytes that are not durable are lost; of an append that is not durable, the
+  // bytes up to a random point survive. Clears all faults. Precondition: the store is closed.
   void Crash();
 
  private:

@@ -1,5 +1,5 @@
 // The price index and its twin. Both get the same random operations, and their picks are compared.
-// Tests drive them with a seeded generator, the fuzz target with bytes.
+// A seeded generator drives them in tests, and input bytes drive them in the fuzz target.
 #ifndef FRESHET_TESTS_SUPPORT_INDEX_TWINS_H_
 #define FRESHET_TESTS_SUPPORT_INDEX_TWINS_H_
 
@@ -29,7 +29,7 @@ struct TwinOptions {
   uint32_t compare_every = 1;
 };
 
-// Both indexes. `random` returns 64 bits a call. Owner thread only.
+// Both indexes. `random` returns 64 bits at each call. Owner thread only.
 class IndexTwins {
  public:
   IndexTwins(Policy policy, const TwinOptions& options, std::function<uint64_t()> random)
@@ -40,8 +40,8 @@ class IndexTwins {
     }
   }
 
-  // Makes a random operation, then a pick, which is crawled. Returns the difference from the twin;
-  // "" = none.
+  // Makes a random operation, then a pick, whose page is crawled. Returns the difference from the
+  // twin; "" = none.
   [[nodiscard]] std::string Step() {
     const PageId page(Below(options_.pages));
     switch (Below(20)) {
@@ -96,7 +96,7 @@ class IndexTwins {
 
   // --- Changes of all pages ---
 
-  // Files every page again under another policy. The page keeps its exponent.
+  // Files every page again under another policy. The pages keep their exponents.
   void SwitchPolicy(Policy policy) {
     policy_ = policy;
     for (uint32_t i = 0; i < options_.pages; ++i) {
@@ -117,7 +117,7 @@ class IndexTwins {
         Duration::Micros(std::clamp<int64_t>(std::llround(interval), 1, 1'000'000));
   }
   void Pause(Duration time) { now_ = now_ + time; }
-  // Removes the twentieth of the pages with the highest values.
+  // Removes a twentieth of all pages, those with the highest values.
   void RemoveTop() {
     std::vector<std::pair<double, uint32_t>> values;
     for (uint32_t i = 0; i < options_.pages; ++i) {
@@ -184,8 +184,8 @@ class IndexTwins {
     constexpr double kShares[] = {1, 0.3, 0.02};
     Restart(page, twin_.ExponentOf(page, now_) + kShares[Below(3)] * ValueOf(*old).jump);
   }
-  // Changes rates and speed and keeps the staleness, as at an age edge, an epoch, or a signal of
-  // the service.
+  // Changes rates and speed of the page and keeps its staleness. This happens at an age edge, in an
+  // epoch, and after a signal.
   void ChangeRates(PageId page) {
     const std::optional<IndexEntry> old = twin_.Find(page);
     if (!old) return;

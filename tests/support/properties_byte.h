@@ -8,8 +8,9 @@
 
 namespace freshet {
 
-// The last byte of a table's properties block before its trailer: the highest byte of the number
-// that ends the block. The metaindex follows; the footer has its offset.
+// Returns the position of the last byte of a table's properties block, before the trailer. It is
+// the highest byte of the number that ends the block. The metaindex follows the block, and the
+// footer has the offset of the metaindex.
 inline size_t PropertiesByte(const std::filesystem::path& table) {
   constexpr int kFooterBytes = 53;
   constexpr size_t kTrailerBytes = 5;

@@ -60,7 +60,8 @@ class RawClient {
   }
   void EndSending() { shutdown(socket_, SHUT_WR); }
 
-  // An answer to a GET or POST. Its head is "" if the connection ended before.
+  // The answer to a GET or POST. The head is "" if the connection ended before the head was
+  // complete.
   struct Answer {
     std::string head;
     std::string body;

@@ -30,8 +30,8 @@ inline std::string ReadWholeFile(const std::string& path) {
   return text.str();
 }
 
-// Runs `command`, in shell syntax, on `input` and waits for its end. exit_code is -1 if a signal
-// ended it and 127 if the program is missing.
+// Runs `command`, in shell syntax, with `input` as its standard input, and waits for its end.
+// exit_code is -1 if a signal ended the program, and 127 if the program is missing.
 inline ProgramResult RunCommand(const std::string& command, const std::string& input) {
   std::string pattern = ::testing::TempDir() + "freshet_run_XXXXXX";
   EXPECT_NE(mkdtemp(pattern.data()), nullptr) << pattern;
@@ -48,7 +48,7 @@ inline ProgramResult RunCommand(const std::string& command, const std::string& i
   return result;
 }
 
-// Runs a program of FRESHET_BIN_DIR in the same way.
+// Runs a program of FRESHET_BIN_DIR in the same way as RunCommand().
 inline ProgramResult RunProgram(const std::string& command, const std::string& input) {
   return RunCommand(std::string(FRESHET_BIN_DIR) + "/" + command, input);
 }

@@ -32,7 +32,7 @@ class SmallSite {
     EXPECT_GT(port_, 0);
     url_ = "http://" + std::string(address) + ":" + std::to_string(port_);
     thread_ = std::thread([this] { server_.listen_after_bind(); });
-    // The server cannot be stopped before it runs.
+    // Waits until the server runs, because it cannot be stopped before.
     WaitUntil([this] { return server_.is_running(); });
   }
   ~SmallSite() {

@@ -1,5 +1,5 @@
-// How tests wait for other threads and processes. Tests sleep only here. A loop without a pause
-// would take processor time from those others.
+// How tests wait for other threads and processes. Tests sleep only here, because a loop without a
+// pause would take processor time from these threads and processes.
 #ifndef FRESHET_TESTS_SUPPORT_WALL_TIME_H_
 #define FRESHET_TESTS_SUPPORT_WALL_TIME_H_
 
@@ -11,7 +11,7 @@
 namespace freshet {
 
 // Lets real time pass. Only for tests that have neither a clock to set nor a condition to check: a
-// client that pauses, a slow disk, a time without events.
+// client that pauses, a slow disk, a period without events.
 inline void LetPass(Duration time) { std::this_thread::sleep_for(time.chrono()); }
 
 // The pause between two checks of a condition.

@@ -266,7 +266,7 @@ void FillFrontier(FrontierClient& frontier, int64_t now) {
 
 // --- Describe
 
-// Rounds numbers to four digits, because other compilers can compute different last digits.
+// Rounds numbers to four digits, because the last digits can differ between compilers.
 std::string Rounded(const std::string& json) {
   std::string text;
   bool quoted = false;
@@ -309,7 +309,7 @@ class Description {
   std::vector<std::string> lines_;
 };
 
-// Removes the counts since the start of the server.
+// Returns the crawl without the counts since the start of the server.
 v1::Crawl Stored(const v1::Crawl& crawl) {
   v1::Crawl stored;
   stored.set_crawl_id(crawl.crawl_id());
@@ -321,7 +321,7 @@ v1::Crawl Stored(const v1::Crawl& crawl) {
   return stored;
 }
 
-// Sorts the entries, because JSON has those of a map in any order.
+// Returns the counts in sorted order, because JSON has the entries of a map in any order.
 std::string Counts(const uf::Stats& stats) {
   std::string text = fmt::format("size={} in_process={} queues={}", stats.size(), stats.inprocess(),
                                  stats.numberofqueues());

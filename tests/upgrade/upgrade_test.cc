@@ -150,7 +150,7 @@ bool Says(const std::string& now, const std::string& then) {
   return Holds(nlohmann::json::parse(now.substr(at)), nlohmann::json::parse(then.substr(at)));
 }
 
-// Returns the lines of `then` that `now` lacks, and the new lines.
+// Returns the lines of `then` that `now` lacks, and the lines that only `now` has.
 std::string Difference(const std::string& then, const std::string& now) {
   std::vector<std::string> left = LinesOf(now);
   std::string text;
@@ -177,8 +177,8 @@ class Upgrade : public testing::TestWithParam<std::string> {
     }
     ASSERT_TRUE(fs::exists(golden_ / "store" / "CURRENT")) << golden_;
     seen_ = ReadWholeFile(golden_ / "seen.txt");
-    // Leases of the golden store must still be open. Its time was cut to seconds, so everything
-    // happened before the next second.
+    // Leases of the golden store must still be open. The stored time was cut to seconds, so the
+    // test starts at the next second.
     const int64_t then = (std::stoll(ReadWholeFile(golden_ / "seconds")) + 1) * 1'000'000;
     clock_.Advance(Duration::Micros(then - SystemClock().Now().micros()));
   }

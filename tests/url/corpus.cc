@@ -21,13 +21,13 @@ const Texts kStarts = {
     "http://:@", "http://u:p@", "http:/@x", "https://@@"};
 
 const Texts kHosts = {
-    // Names.
+    // Domain names.
     "x", "example.com", "EXAMPLE.Com", "www.example.com", "a.b.c.d.e.f", "under_score.example",
     "-a-.example", "ab--c.example", "a..b", ".a", "a.", "a..", ".", "..", "localhost", "4chan.org",
     "34.90.12.7.bc.googleusercontent.com", "1.2.3.4.a", "1.2.3.4x", "0x1g", "1.0xg", "1e3", "xn",
     "!$&'()*+,;=.example", "a~b", "a`b", "a{b}", "a\"b", "a<b", "a>b", "a^b", "a|b", "a b", "a%b",
     "a]b", "a[b", "a[::1]b", "a\\b", "a#b", "a?b", "a/b",
-    // Escapes.
+    // Hosts with escapes.
     "ex%61mple.com", "ex%41mple.com", "a%2Eb", "a%2eb", "a%2Fb", "a%00b", "a%20b", "a%3Ab", "a%40b",
     "a%25b", "a%2561", "a%c3%bcb", "a%C3%BCb", "a%ffb", "a%c3b", "%", "%2", "%zz", "%E3%80%82",
     "%31%32%37.0.0.1", "%5B::1%5D",
@@ -39,7 +39,7 @@ const Texts kHosts = {
     "a.0x", "a.0x1.", "09.1", "1.09", "1.0x", "0x100.1", "0xffffffff", "0x100000000",
     "037777777777", "040000000000", "-1", "+1", "1.-2", "１２７.0.0.1", "127。1", "１.２.３.４",
     "0xＦ",
-    // IPv6.
+    // IPv6 addresses and similar texts.
     "[::]", "[::1]", "[1::]", "[2001:DB8::1]", "[2001:0db8:0:0:0:0:0:1]", "[0:0:0:0:0:0:0:0]",
     "[1:0:0:2:0:0:0:3]", "[0:0:1:0:0:1:0:0]", "[1:0:2:3:4:5:6:7]", "[1::2:3:4:5:6:7]",
     "[1:2:3:4:5:6:7::]", "[::2:3:4:5:6:7:8]", "[1:2:3:4:5:6:7:8]", "[::ffff:1.2.3.4]",
@@ -57,8 +57,9 @@ const Texts kHosts = {
     "ＥＸ.ｃｏｍ", "ﬁ.example", "½.example", "℀.example", "K.example", "İ.example", "ıI.example",
     "\u2260.example", "a／b", "a％41", "a？b", "a：b", "\uFFFD", "a\u2028b", "\U000E0001"};
 
-// Hosts that are not combined with others, because Node accepts some that the standard refuses.
-// Node does not check all rules of UTS #46 for labels with xn-- and for directions of writing.
+// These hosts are not combined with other parts, because Node accepts some of them that the
+// standard refuses. Node does not check all rules of UTS #46 for labels with xn-- and for text
+// directions.
 const Texts kHostsAlone = {"אבג.example",      "אבa.example",
                            "مثال.إختبار",      "xn--",
                            "xn--.example",     "xn--a",
@@ -226,7 +227,8 @@ const Texts kInserted = {
 std::string_view Any(const Texts& texts, Random& random) {
   return texts[random.Below(texts.size())];
 }
-// Returns mostly the first text, as in most URLs.
+// Returns the first text in five of six calls, because most URLs have the usual form. Otherwise,
+// returns any of the texts.
 std::string_view Seldom(const Texts& texts, Random& random) {
   return random.Below(6) == 0 ? Any(texts, random) : texts[0];
 }

@@ -1,6 +1,6 @@
-// Compares international host names with the WHATWG URL standard's own test data, from
-// web-platform-tests (url/resources, BSD-3-Clause): toascii.json, and IdnaTestV2.json, made there
-// from Unicode's file of that name (UTS #46).
+// Compares international host names with the test data of the WHATWG URL standard, from
+// web-platform-tests (url/resources, BSD-3-Clause): toascii.json and IdnaTestV2.json. The latter
+// was made there from Unicode's file of that name (UTS #46).
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -11,7 +11,7 @@
 namespace freshet {
 namespace {
 
-// Returns the host of a text in the standard's form; "-" = refused.
+// Returns the host in the form of the standard; "-" = refused.
 std::string HostOf(const std::string& host) {
   const StatusOr<CanonicalUrl> url = Canonicalise("https://" + host + "/x");
   if (!url.ok()) return "-";
@@ -19,7 +19,8 @@ std::string HostOf(const std::string& host) {
   return url->text.substr(kScheme, url->text.find('/', kScheme) - kScheme);
 }
 
-// Hosts that the standard accepts and docs/decisions/0002-canonical-urls.md refuses.
+// Returns true for hosts that the standard accepts and docs/decisions/0002-canonical-urls.md
+// refuses.
 bool IsRefusedOnPurpose(const std::string& expected) {
   return expected.find_first_not_of('.') == std::string::npos || expected.size() > 253;
 }
@@ -32,7 +33,8 @@ int Compare(const std::string& name) {
   for (const nlohmann::json& test : all) {
     if (!test.is_object()) continue;
     const std::string input = test["input"].get<std::string>();
-    // In a URL these characters end the host, and an empty host is replaced by the following text.
+    // In a URL, these characters end the host. If the host is empty, the text after it takes its
+    // place.
     if (input.empty() || input.find_first_of("/?#\\") != std::string::npos) continue;
     std::string expected = test["output"].is_null() ? "-" : test["output"].get<std::string>();
     if (IsRefusedOnPurpose(expected)) expected = "-";

@@ -1,6 +1,6 @@
-// Compares canonical URLs with those of Node, an independent implementation of the WHATWG URL
-// standard: with its earlier answers in node_digests.txt, and with this machine's Node, if
-// installed.
+// Compares canonical URLs with those of Node, which is an independent implementation of the WHATWG
+// URL standard. Node's earlier answers are in node_digests.txt. If Node is installed on this
+// machine, its answers are compared, too.
 #include <algorithm>
 #include <fstream>
 #include <sstream>

@@ -91,7 +91,7 @@ TEST(ImportTest, SendsSettingsCrawlsSignalsAndRechecks) {
   EXPECT_EQ(server.pages.rechecks[0].urls(0), "https://a.test/1");
 }
 
-// A line that repeats an entry of pending signals made millions of signals.
+// Previously, a line that repeated an entry of pending signals made millions of signals.
 TEST(ImportTest, SendsFewSignalsOfASourceHoweverOftenItIsListed) {
   FakeServer server;
   std::string line =
@@ -165,7 +165,7 @@ TEST(ImportTest, OddNumbersCostTheirFieldAlone) {
   EXPECT_EQ(nutch.code, kAccepted) << nutch.err;
   EXPECT_THAT(nutch.err, HasSubstr("nextFetchDate"));
   EXPECT_THAT(UpsertedUrls(server), SizeIs(1));
-  // Inside a text, such words stay unchanged.
+  // Inside a text, these words stay unchanged.
   const Outcome text = server.Run(
       {"import"}, R"({"url":"https://a.test/NaN","importance":NaN,"crawl_id":"a NaN, 1e999"})");
   EXPECT_EQ(text.code, kAccepted) << text.err;
@@ -244,7 +244,8 @@ TEST(ImportTest, AnInterruptedImportGoesOnBehindWhatWasAcknowledged) {
   EXPECT_THAT(UpsertedUrls(server), SizeIs(101));
 }
 
-// The second run would send other records than the first one, so it sends nothing.
+// With other options or files, the second run would send other records than the first run, so it
+// sends nothing.
 TEST(ImportTest, ACompleteImportDoesNotGoOnWithOtherOptionsOrFiles) {
   const TempDir dir;
   const std::string path = Write(dir, "pages.jsonl", Lines(0, 2));

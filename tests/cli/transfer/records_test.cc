@@ -108,7 +108,7 @@ constexpr const char* kNutchDump =
     "Fetch time: Tue Nov 14 23:13:20 UTC 2023\n"
     "Retry interval: 86400 seconds (1 days)\n";
 
-// Checks the pages of the plain dump. The other formats have the same second and third page.
+// Checks the pages of the plain dump. The other formats must give the same second and third page.
 void ExpectNutchPages(const Read& read) {
   ASSERT_TRUE(read.end.ok()) << read.end;
   ASSERT_THAT(read.pages, SizeIs(testing::Ge(2U)));
@@ -120,7 +120,7 @@ void ExpectNutchPages(const Read& read) {
   EXPECT_FALSE(fetched.page.has_max_interval());
   ASSERT_THAT(fetched.results, SizeIs(1));
   const v1::CrawlResult& result = fetched.results[0];
-  // The last fetch was one interval before the next.
+  // The last fetch was one interval before the next fetch.
   EXPECT_EQ(result.fetch_time().seconds(), kNow + 3600 - 86400);
   EXPECT_EQ(result.last_modified().seconds(), kNow - 86400);
   EXPECT_EQ(result.content_digest(), std::string("\x00\xff\x10", 3));

@@ -30,7 +30,7 @@ std::map<std::string, json> Exported(RealServer& server) {
   return records;
 }
 
-// Adds pages of every kind, one of each.
+// Adds one page of every kind.
 void Fill(RealServer& server) {
   ASSERT_EQ(
       server
@@ -141,7 +141,7 @@ TEST(RoundTripTest, LosesNothingThatTheApiCanCarry) {
   EXPECT_EQ(again.at("https://a.test/history")["page"]["crawls"], 4);
   EXPECT_EQ(again.at("https://a.test/signalled")["page"]["pending_signals"][0]["signals"], 1);
 
-  // Rows of a table have less, but they have everything for which there is a column.
+  // Rows of a table lack some fields, but they have every field for which there is a column.
   const TempDir third_dir;
   const std::string rows = dir / "pages.tsv";
   ASSERT_EQ(server.Run({"export", "--format", "tsv", "--output", rows}).code, kAccepted);

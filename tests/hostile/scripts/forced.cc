@@ -1,6 +1,7 @@
-// One tenant may add pages only on its own domain, and forces thousands of them, on as many hosts.
-// Another may use only its own crawl id, and forces pages of thousands of domains. Valuable pages
-// of other tenants keep the rest of the crawl rate, and their forced pages are picked, too.
+// Two tenants force pages. One may add pages only on its own domain, and forces thousands of pages
+// on as many hosts. The other may use only its own crawl id, and forces pages of thousands of
+// domains. Valuable pages of other tenants must keep the rest of the crawl rate, and forced pages
+// of other tenants must be picked, too.
 #include <ctime>
 #include <filesystem>
 #include <memory>
@@ -25,11 +26,11 @@ namespace {
 
 constexpr int kPages = 2000;
 constexpr int kAssignments = 400;
-// The maximum number of forced assignments: a quarter, and some for leases that are older than the
-// late pages.
+// The maximum number of forced assignments: a quarter of all, and some more for leases that were
+// made before the late pages were added.
 constexpr int kMostForced = kAssignments * 35 / 100;
-// The minimum number of assignments of other tenants among the forced ones: half, minus some
-// earlier leases.
+// The minimum number of other tenants' assignments among the forced ones: half of these, minus some
+// for earlier leases.
 constexpr int kLeastOfOthers = kAssignments / 4 / 3;
 
 struct Forcer {
@@ -85,7 +86,8 @@ std::string Add(const std::shared_ptr<grpc::Channel>& channel, const std::string
   return {};
 }
 
-// Counts the next assignments by part of their host; empty = too few came.
+// Takes the next assignments and counts them by the part of the name that their host contains;
+// empty = too few came.
 std::vector<int> CountOf(const std::shared_ptr<grpc::Channel>& channel,
                          const std::vector<std::string>& parts) {
   const auto stub = v1::SchedulerService::NewStub(channel);

@@ -14,7 +14,7 @@ namespace {
 
 struct Method {
   std::string path;
-  // Set if an empty or random message could do what only an operator should do.
+  // True if an empty or random message could do what only an operator should do.
   bool careful = false;
 };
 
@@ -38,7 +38,7 @@ std::vector<Method> AllMethods() {
   return methods;
 }
 
-// A message in the wire format with random fields.
+// Returns a message in the wire format with random fields.
 std::string HalfAMessage(Attack& attack) {
   std::string bytes;
   for (uint64_t fields = 1 + attack.Below(6); fields > 0; --fields) {
@@ -68,7 +68,8 @@ void Garbage(Attack& attack) {
   const auto channel = attack.Connect();
   while (!attack.Over()) {
     const Method& method = methods[attack.Below(methods.size())];
-    // A field of an invalid type, so that the bytes are never a message.
+    // For these methods, begins with a field of an invalid type, so that the bytes are never a
+    // message.
     std::string bytes = method.careful ? "\x0f" : "";
     bytes += attack.OneIn(2) ? attack.Bytes(3000) : HalfAMessage(attack);
     const auto call = attack.Call();
