@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-// The highest average number of bytes on the device of a page without validators.
+// The highest allowed average size on the device, in bytes, of a page without validators.
 constexpr double kMaxBytesPerPage = 250;
 
 TEST(BenchStore, RealPagesStayWithinTheirBytes) {
@@ -27,7 +27,7 @@ TEST(BenchStore, RealPagesStayWithinTheirBytes) {
     EXPECT_GE(lines[i]["write_amplification"].get<double>(), 1);
     EXPECT_TRUE(lines[i].contains("commit"));
   }
-  // Removed rows are really deleted: half of the pages have half of the rows.
+  // Removed rows are really deleted: after half of the pages are removed, half of the rows remain.
   EXPECT_EQ(lines[2]["pages"].get<int>(), (lines[1]["pages"].get<int>() + 1) / 2);
   EXPECT_LT(lines[2]["rows"].get<double>(), 0.55 * lines[1]["rows"].get<double>());
 }

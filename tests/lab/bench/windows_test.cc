@@ -14,8 +14,9 @@ namespace {
 
 constexpr int64_t kShortest = 10'000;
 
-// Too many events are searched in all windows from one event to another, or of the shortest length.
-// Too few are searched in all gaps between two events.
+// Searches for the extremes in every window. For too many events, the windows are those from one
+// event to another, or of the shortest length. For too few events, the windows are all gaps between
+// two events.
 WindowExtremes OfEveryWindow(const std::vector<int64_t>& times, double rate) {
   WindowExtremes extremes = {.too_many = INT64_MIN, .too_many_us = 0, .too_few = INT64_MIN};
   for (size_t i = 0; i < times.size(); ++i) {
@@ -39,7 +40,7 @@ TEST(Windows, AreThoseOfEveryWindow) {
     std::vector<int64_t> times;
     double at = 1e15;
     for (int i = 0; i < 120; ++i) {
-      // Mostly regular, with late events, groups and gaps.
+      // The events are mostly regular, with late events, groups and gaps.
       at += 1e6 / rate * (random.Below(10) == 0 ? 8 * random.Uniform() : 0.9);
       times.push_back(
           static_cast<int64_t>(at + (random.Below(5) == 0 ? 3000 * random.Uniform() : 0)));

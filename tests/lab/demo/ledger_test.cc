@@ -72,7 +72,7 @@ TEST_F(LedgerTest, AgreesWithACalculationByHand) {
 }
 
 TEST_F(LedgerTest, StartsInTheMiddleFromWhatWasCrawled) {
-  // a was crawled before its change on day 6, c after its change on day 5.
+  // Page a was last crawled before its change on day 6, and page c after its change on day 5.
   const Ledger ledger(replayed_, {WallDay(5.9), std::nullopt, WallDay(5.1)}, WallDay(7));
   EXPECT_EQ(ledger.pages(), 3U);
   EXPECT_DOUBLE_EQ(ledger.Current().plain, 1.0 / 3);
@@ -137,7 +137,8 @@ std::vector<KnownPoll> DailyPolls(double days_later = 0) {
 TEST_F(LedgerTest, UniformCrawlsInTurnAndNewPagesFirst) {
   RuleSchedule uniform("uniform", replayed_, {WallDay(-1), WallDay(-2), std::nullopt}, kWallBegin);
   uniform.Know(DailyPolls());
-  // Crawls b, the longest waiting page; then a; then c, found by the poll of day 4; then b.
+  // Crawls b, which has waited longest; then a; then c, which the poll of day 4 found; then b
+  // again.
   uniform.AdvanceTo(WallDay(6), WallDays({1.5, 3, 4.5, 6}), 0);
   uniform.AdvanceTo(WallDay(9), WallDays({7.5, 9}), 0);
   uniform.AdvanceTo(WallDay(9.5), {}, 0);
@@ -152,10 +153,12 @@ TEST_F(LedgerTest, PingsFirstCrawlsWhatPollsAnnounceByImportance) {
   RuleSchedule pings("pings_first", replayed_, {WallDay(-1), WallDay(-2), std::nullopt},
                      kWallBegin);
   pings.Know(DailyPolls());
-  // Crawls b and a without signals, a after the poll of day 2, b in turn, and c, new on day 4.
+  // Crawls b and a, which have no signals yet; a after the poll of day 2; b in turn; and c, which
+  // is new on day 4.
   pings.AdvanceTo(WallDay(4.2), WallDays({0.5, 1.5, 2.5, 3, 4.1}), 0);
   EXPECT_EQ(pings.ledger().last_crawls(), (LastCrawls{WallDay(2.5), WallDay(3), WallDay(4.1)}));
-  // c changed on day 5, a on day 6; c is more important.
+  // Page c changed on day 5 and page a on day 6. Page c is crawled first, because it is more
+  // important.
   pings.AdvanceTo(WallDay(6.4), WallDays({6.3}), 0);
   EXPECT_EQ(pings.ledger().last_crawls()[kC], WallDay(6.3));
   pings.AdvanceTo(WallDay(7.4), WallDays({6.45, 7.3}), 0);
@@ -164,8 +167,8 @@ TEST_F(LedgerTest, PingsFirstCrawlsWhatPollsAnnounceByImportance) {
 }
 
 TEST_F(LedgerTest, ARuleKnowsWhatTheServerKnewWhenItChose) {
-  // a changed on day 2. The crawl of day 2.5 was chosen before the server knew the poll of day 2:
-  // the acknowledgement came late, or the server chooses ahead.
+  // Page a changed on day 2. The crawl of day 2.5 was chosen before the server knew the poll of day
+  // 2, either because the acknowledgement came late or because the server chooses ahead.
   const LastCrawls crawls = {WallDay(-1), WallDay(-2), std::nullopt};
   RuleSchedule late("pings_first", replayed_, crawls, kWallBegin);
   late.Know(DailyPolls(0.6));

@@ -22,7 +22,7 @@ TEST(PollPlanTest, FindsEachDaysBirthsAndTouchesOnce) {
   EXPECT_THAT(polls[1].touched, ElementsAre(TouchedPage{0, WallDay(2)}));
   EXPECT_THAT(polls[3].births, ElementsAre(2U));
   EXPECT_THAT(polls[4].touched, ElementsAre(TouchedPage{2, WallDay(5)}));
-  // The poll of day 6 finds the change of that day; the next poll finds the minor touch.
+  // The poll of day 6 finds the change of that day. The next poll finds the minor touch of day 6.5.
   EXPECT_THAT(polls[5].touched, ElementsAre(TouchedPage{0, WallDay(6)}));
   EXPECT_THAT(polls[6].touched, ElementsAre(TouchedPage{0, WallDay(6.5)}));
   EXPECT_EQ(polls[9].time_micros, WallDay(10));

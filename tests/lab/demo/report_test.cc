@@ -96,7 +96,8 @@ TEST(ReportTest, SummaryAveragesOverTimeAndPeriods) {
   const std::string text = Summary(kSetting, samples);
   EXPECT_THAT(text, HasSubstr("from 1997-05-19 to 1997-05-29 in 10.0 s: 3 pages"));
   EXPECT_THAT(text, HasSubstr("20 crawls of 10,020 that 2 a second allow, 25.0 % of them"));
-  // Weighted freshness is 1 for two days, 1/4 for two days, then 1/8 (weight 1 of 8).
+  // The weighted freshness is 1 for two days, 1/4 for two days, and then 1/8 (1 of a total weight
+  // of 8).
   EXPECT_THAT(text, HasSubstr("Freshet, in truth                      67.5 %"));
   EXPECT_THAT(text, HasSubstr("Freshet, as it believes                62.5 %"));
   // Two crawls a day find every change within one and a half days.

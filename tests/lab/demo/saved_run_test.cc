@@ -141,7 +141,8 @@ TEST_F(SavedRunTest, PrepareKeepsAStoreToGoOnWithAndRemovesOthers) {
 }
 
 TEST_F(SavedRunTest, PrepareScalesTheServerToTheReplay) {
-  // 2,000 days in 30 s would be 15 ms a day. The default of 16 ms a day cuts off the start.
+  // A replay of 2,000 days in 30 s would take 15 ms a day. By default a day takes 16 ms, so the
+  // start of the history is cut off.
   std::string text;
   for (int page = 0; page < 500; ++page) {
     text += fmt::format("https://x.example/{}\t1\t{}\t\n", page, 1'000'000'000 + page * 345'600);
@@ -150,7 +151,7 @@ TEST_F(SavedRunTest, PrepareScalesTheServerToTheReplay) {
   const auto prepared = Prepare(Options(30), 5);
   ASSERT_TRUE(prepared.ok()) << prepared.status();
   EXPECT_EQ(prepared->run.timeline.days(), 1875);
-  // 500 pages, each crawled once in four days of 16 ms.
+  // Each of 500 pages is crawled once in four days, and a day takes 16 ms.
   EXPECT_EQ(ServerSettings(*prepared),
             "resume=0\nday=16000us\nepoch=480000us\ncrawl_rate=15.625\n");
   PrepareOptions year = Options(30);

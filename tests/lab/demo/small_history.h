@@ -16,7 +16,8 @@ inline constexpr int64_t kFirstDay = 10000;           // first day of the histor
 inline constexpr int64_t kWallBegin = 1'000'000'000;  // microseconds
 inline constexpr int64_t kWallDay = 1'000'000;
 
-// Return a day of the replay as history time, in Unix seconds, and as wall time, in microseconds.
+// HistoryDay() returns a day of the replay as history time, in Unix seconds. WallDay() returns it
+// as wall time, in microseconds.
 inline int64_t HistoryDay(double day) {
   return kFirstDay * kDaySeconds + static_cast<int64_t>(day * kDaySeconds);
 }
@@ -29,8 +30,8 @@ inline Timeline TenDays() {
           .wall_micros_per_day = kWallDay};
 }
 
-// a changes on days 2 and 6, has a minor touch on day 6.5, and weighs 3. b never changes and weighs
-// 1. c is born on day 4, changes on day 5 and weighs 4.
+// Page a changes on days 2 and 6, has a minor touch on day 6.5, and has weight 3. Page b never
+// changes and has weight 1. Page c appears on day 4, changes on day 5 and has weight 4.
 inline std::vector<HistoryPage> ThreePages() {
   return {
       {.url = "https://x.example/a",

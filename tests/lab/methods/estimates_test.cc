@@ -46,9 +46,9 @@ TEST(Moment, StandsLengthsOfTwelveDecades) {
   }
 }
 
-// The root of sum e^(-x tau) = U by bisection in extended precision. Terms above 1/2 are added as 1
-// plus a small negative rest, because even extended precision would lose the rest beside a million
-// ones.
+// Solves sum e^(-x tau) = U for x, by bisection in extended precision. A term above 1/2 is added as
+// 1 and a small negative rest. The rests are added separately, because next to a million ones, even
+// extended precision would lose them.
 long double MomentByBisection(const Observations& observations) {
   const auto excess = [&](long double x) {
     long double whole = -static_cast<long double>(observations.unchanged_count());
@@ -91,8 +91,8 @@ TEST(Moment, IsExactNearBothEndsAndForAllLengths) {
   }
 }
 
-// The number of changed intervals is the number of those that are far longer than 1/x, so the sum
-// is nearly U for any x.
+// Nearly every interval is either far shorter or far longer than 1/x. As many intervals changed as
+// are far longer, so the sum is nearly U for a wide range of x.
 TEST(Moment, IsExactWhereTheSumIsFlat) {
   for (const double ratio : {1e3, 1e6, 1e12}) {
     const Observations observations =
@@ -102,7 +102,7 @@ TEST(Moment, IsExactWhereTheSumIsFlat) {
   }
 }
 
-// The share of unchanged intervals is 1 - 1e-6; its logarithm has lost six digits.
+// The share of unchanged intervals is 1 - 1e-6, so its logarithm has lost six digits.
 TEST(Moment, IsExactForOneChangeInAMillion) {
   Observations observations(0);
   long double total = 0;

@@ -18,14 +18,14 @@ namespace {
 
 using nlohmann::json;
 
-// Pages that change as Poisson processes and are crawled by a plan.
+// Pages that change as Poisson processes and are crawled according to a learner's plan.
 class World {
  public:
   World(std::vector<double> change_rate, uint64_t seed)
       : change_rate_(std::move(change_rate)), last_crawl_(change_rate_.size(), 0), random_(seed) {}
 
-  // Runs an epoch of Poisson crawls at the learner's rates. Pages that the plan crawls on complete
-  // signals get signals instead.
+  // Runs an epoch in which crawls come as Poisson processes at the learner's rates. Pages that the
+  // plan crawls at complete signals get signals instead.
   void RunEpoch(double length, const std::vector<uint8_t>& complete, Learner* learner) {
     const double end = now_ + length;
     for (size_t i = 0; i < change_rate_.size(); ++i) {
@@ -156,7 +156,7 @@ TEST(Learners, EpsGreedyHasTheRegretOfTheVectors) {
   const RegretInstance instance = LoadRegret();
   const double best = instance.expected["F_opt"];
   for (const json& row : instance.expected["eps_greedy"]) {
-    // A hundred phases with longer and longer histories take time, so play them only once.
+    // A hundred phases with longer and longer histories take time, so these are played only once.
     const int repeats = row["phases"].get<int>() > 20 ? 1 : 5;
     const double length = row["L"];
     double sum = 0;
@@ -212,8 +212,8 @@ TEST(Learners, LambdaLearnApproachesThePlanOfKnownRates) {
     const double best = cost(*known);
     const double reached = cost(learner->plan());
     EXPECT_LT(reached, at_start) << LearnerName(kind);
-    // Proposition 9's split by importance is not optimal, so by chance estimates may beat the true
-    // rates.
+    // The split by importance of Proposition 9 is not optimal, so by chance, estimated rates can do
+    // better than the true rates.
     if (kind != LearnerKind::kLambdaLearnApprox) {
       EXPECT_GE(reached, best * (1 - 1e-12));
     }
@@ -224,7 +224,7 @@ TEST(Learners, LambdaLearnApproachesThePlanOfKnownRates) {
   }
 }
 
-// By the first estimates both pages change too often to be worth a crawl.
+// According to the first estimates, both pages change too often to be worth a crawl.
 TEST(Learners, BinaryLearnSeesEveryPageAgain) {
   LearnerOptions options;
   options.kind = LearnerKind::kBinaryLearn;

@@ -74,7 +74,8 @@ TEST(LowDiscrepancy, EqualPagesTakeTurns) {
 }
 
 TEST(LowDiscrepancy, NewRatesKeepWhatPagesHaveWaited) {
-  // Two pages and eight others, each due once in 10 slots; after 5 slots only the two remain.
+  // Ten pages are each due once in 10 slots. After 5 slots, all rates except those of pages 0 and 9
+  // become 0.
   std::vector<double> rates(10, 0.1);
   StatusOr<LowDiscrepancySchedule> schedule = LowDiscrepancySchedule::Create(rates, 1);
   for (int slot = 0; slot < 5; ++slot) EXPECT_EQ(*schedule->Next(), static_cast<size_t>(slot));
@@ -82,15 +83,16 @@ TEST(LowDiscrepancy, NewRatesKeepWhatPagesHaveWaited) {
   rates[0] = 0.05;
   rates[9] = 0.05;
   ASSERT_TRUE(schedule->Replan(rates, 1).ok());
-  // Page 9 was due five slots from now, half of its interval. With the new rates this is ten slots.
+  // By the old rates, page 9 is due in five slots, which is half of its interval. By the new rates,
+  // half of its interval is ten slots.
   std::vector<int> crawled_at(10, 0);
   for (int slot = 6; slot <= 200; ++slot) {
     const std::optional<size_t> page = schedule->Next();
     if (page && crawled_at[*page] == 0) crawled_at[*page] = slot;
   }
   EXPECT_LE(crawled_at[9], 15);
-  // Page 0 was crawled in slot 1; its next interval begins at slot 10 by the old rates, later by
-  // the new ones.
+  // Page 0 was crawled in slot 1. By the old rates, its next interval would begin at slot 10. By
+  // the new rates, it begins later.
   EXPECT_GT(crawled_at[0], 10);
   EXPECT_LE(crawled_at[0], 36);
   for (size_t i = 1; i < 9; ++i) EXPECT_EQ(crawled_at[i], 0);
@@ -111,7 +113,8 @@ TEST(LowDiscrepancy, StaysExactThroughManyReplans) {
     rates = RandomShares(50, random());
     ASSERT_TRUE(schedule->Replan(rates, 1).ok());
   }
-  // New rates may make several pages due at once; each stays within a few crawls.
+  // New rates can make several pages due at once, so the number of crawls of a page can be off by a
+  // few.
   for (size_t i = 0; i < 50; ++i) EXPECT_LT(std::abs(crawls[i] - fluid[i]), 4) << i;
 }
 
@@ -126,8 +129,9 @@ TEST(LowDiscrepancy, RefusesBadRates) {
   EXPECT_EQ(create({0}, HUGE_VAL), absl::StatusCode::kInvalidArgument);
 }
 
-// The world of the first experiment of the noisy-signals paper: importance and change rate uniform
-// on (0, 1), 100 crawls per unit of time, 1000 units, every page fresh at the start.
+// Simulates the world of the first experiment of the noisy-signals paper: importance and change
+// rate are uniform on (0, 1), there are 100 crawls per unit of time for 1000 units, and every page
+// is fresh at the start.
 double SimulatedFreshness(size_t pages, uint64_t seed) {
   std::mt19937_64 random(seed);
   std::uniform_real_distribution<double> uniform(0, 1);
@@ -172,7 +176,7 @@ TEST(LowDiscrepancy, ReachesTheFreshnessOfAnIndependentSimulation) {
     for (int seed = 0; seed < kRepeats; ++seed) {
       sum += SimulatedFreshness(row.pages, 100 + static_cast<uint64_t>(seed));
     }
-    // Three standard errors of the difference between the two means.
+    // The tolerance is three standard errors of the difference between the two means.
     EXPECT_NEAR(sum / kRepeats, row.mean, 3 * row.error * std::sqrt(1 + 30.0 / kRepeats))
         << row.pages;
   }

@@ -22,7 +22,8 @@ PageRates OneSource(double alpha, double gamma, double kappa) {
   return rates;
 }
 
-// A source that is split in two, together with a useless third one, has the value of one source.
+// Splits a source in two and adds a useless third source. The value is the same as with the one
+// source.
 TEST(MultiSource, AgreesWithOneSource) {
   std::mt19937_64 random(1);
   std::uniform_real_distribution<double> uniform(0, 1);
@@ -182,7 +183,7 @@ TEST(MultiSource, TheGridAgreesWithTheSums) {
   }
 }
 
-// By Wald's equation the interval times the drift is s plus the overshoot of the last signal.
+// By Wald's equation, the mean interval times the drift is s plus the overshoot of the last signal.
 TEST(MultiSource, MillionsOfWeakSignalsAreADrift) {
   for (const double weight : {1e-3, 1e-5, 1e-9}) {
     const MultiSourcePage page{
@@ -192,8 +193,8 @@ TEST(MultiSource, MillionsOfWeakSignalsAreADrift) {
     const double drift = 1 + 10 * (1 + 1.3 + 1.7);
     EXPECT_GE(outcome.interval * drift, 2 * (1 - 1e-9));
     EXPECT_LE(outcome.interval * drift, 2 + 1.7 * weight + 2e-5);
-    // One source whose every signal starts a crawl would give the value 1/gamma. Here the value is
-    // nearly that of a page with unsignalled changes at this rate.
+    // A single source each of whose signals starts a crawl would give the value 1/gamma. Here, the
+    // value is nearly that of a page with unsignalled changes at the rate `drift`.
     EXPECT_NEAR(outcome.value * drift, 1 - 3 * std::exp(-2), 2 * weight + 2e-5);
   }
 }

@@ -118,7 +118,8 @@ TEST(NeededPlots, AreABarAPolicyThatReachesTheShare) {
   const std::vector<ComparePlot> plots = NeededPlots({scarce, plenty}, options, 0.1);
   ASSERT_EQ(plots.size(), 1u);
   EXPECT_EQ(plots[0].name, "s-recall-1");
-  // Uniform falls from .4 to .025 while the rate quadruples; on a logarithmic scale .1 is half way.
+  // While the rate quadruples, the staleness of uniform falls from .4 to .025. On a logarithmic
+  // scale, .1 is half-way.
   const std::vector<PlotSeries>& bars = plots[0].plot.series;
   ASSERT_EQ(bars.size(), 2u);
   EXPECT_EQ(bars[0].name, "default: 1");

@@ -88,7 +88,7 @@ TEST_F(CompareTest, RowsAreInOrderWithWhatCouldBeHad) {
   EXPECT_EQ(rows[1].crawls_per_day_per_1000, 50);
   EXPECT_DOUBLE_EQ(rows[1].crawls_per_day, 5);
   EXPECT_EQ(rows[2].recall, 0.5);
-  // A history has no settled part.
+  // A replay of a history has no settled part.
   ASSERT_NE(rows[0].Find("hindsight"), nullptr);
   EXPECT_TRUE(std::isnan(rows[0].Find("hindsight")->settled_weighted_staleness.mean));
   EXPECT_NEAR(rows[0].AgainstHindsight("default"),
@@ -105,7 +105,7 @@ TEST_F(CompareTest, RowsAreInOrderWithWhatCouldBeHad) {
   EXPECT_TRUE(rows[4].is_world);
   ASSERT_NE(rows[4].Find("hindsight"), nullptr);
   EXPECT_GT(rows[4].AgainstHindsight("default"), 0);
-  // At recall 1 the seed has no effect, so the error is 0; worlds of different seeds differ.
+  // With recall 1 the seed has no effect, so the error is 0. Synthetic worlds differ between seeds.
   EXPECT_EQ(rows[0].Find("pings_first")->weighted_staleness.error, 0);
   EXPECT_GT(rows[2].Find("pings_first")->weighted_staleness.error, 0);
   EXPECT_GT(rows[4].Find("uniform")->weighted_staleness.error, 0);
@@ -122,7 +122,8 @@ TEST_F(CompareTest, KeepsWhatItHasPlayed) {
   options.again = {"default"};
   EXPECT_EQ(TableOf(Play(options), options), first);
   EXPECT_EQ(lines_.size(), 8u);
-  // A row that is cut off is played again, and so are all rows of a changed history.
+  // A row that was cut off is played again. If a history has changed, all of its rows are played
+  // again.
   std::filesystem::resize_file(options.out, std::filesystem::file_size(options.out) - 5);
   options.again.clear();
   EXPECT_EQ(TableOf(Play(options), options), first);

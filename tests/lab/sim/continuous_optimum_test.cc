@@ -36,9 +36,9 @@ TEST(SignalOptimum, SignalsAreWorthSomethingAndMoreCrawlsMore) {
 }
 
 TEST(SignalOptimum, MixesWhereEveryChangeIsSignalled) {
-  // Two pages change once per unit of time, and signals are complete and never false. A page
-  // crawled at each signal is always fresh, a page without crawls never. One crawl per unit follows
-  // half of the signals.
+  // Two pages change once per unit of time, and all changes have signals, none of which is false. A
+  // page that is crawled at each signal is always fresh, and a page without crawls is never fresh.
+  // One crawl per unit of time can follow half of the signals.
   const PaperRates page{.importance = 1, .change_rate = 1, .recall = 1, .false_signal_rate = 0};
   EXPECT_NEAR(SignalOptimum({page, page}, 1), 0.5, 1e-9);
   EXPECT_NEAR(SignalOptimum({page, page}, 2), 1, 1e-9);

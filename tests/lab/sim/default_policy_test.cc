@@ -1,5 +1,5 @@
-// Compares the default policy with simple rules, each in a world that suits it: just enough crawls
-// for perfect signals, pages that die all the time, only false signals, no signals.
+// Compares the default policy with simple rules, each in a world that suits the rule: just enough
+// crawls for perfect signals, pages that die all the time, only false signals, no signals.
 #include <string>
 #include <vector>
 
@@ -31,7 +31,7 @@ TEST_P(DefaultPolicy, IsAsGoodAsTheBestRule) {
   EXPECT_LT(rows->front().AgainstBest("default"), GetParam().at_most) << best->policy;
 }
 
-// There are enough seeds to detect a difference of some percent.
+// This number of seeds suffices to detect a difference of some percent.
 INSTANTIATE_TEST_SUITE_P(Worlds, DefaultPolicy,
                          testing::Values(Contest{"liar_alone", 4, 1.05},
                                          Contest{"critical", 2, 1.02}, Contest{"churn", 2, 1.04},

@@ -52,7 +52,7 @@ std::vector<Row> EstimateAll(const std::string& flags) {
   return rows;
 }
 
-// The tolerances of the vectors: relative 1e-8, absolute 1e-10 for the value 0.
+// Uses the tolerances of the vectors: relative 1e-8, or absolute 1e-10 for the value 0.
 void ExpectCell(const Row& row, const std::string& column, const json& expected) {
   ASSERT_FALSE(expected.is_null());
   const double value = expected;
@@ -233,7 +233,7 @@ TEST(SimEstimate, RefusesBadInputWithRowAndReason) {
   }
 }
 
-// Repeats the intervals until there are as many as `burn_in`. The error is then at most the
+// Repeats the intervals until there are as many as `burn_in` says. The error is then at most the
 // requested share.
 TEST(SimEstimate, MomentSaysHowLongItBurnsIn) {
   const std::string four = "1:0:1,1:0:0,1:0:0,1:0:0";

@@ -11,7 +11,7 @@ constexpr double kHarmonicCost = 0;
 constexpr double kBinaryCost = 1;
 constexpr double kStarved = 2;
 
-// Returns by how many standard errors a series is above the reference.
+// Returns by how many standard errors the series is above the reference series at this cost.
 double ErrorsAbove(const PaperResult& result, const char* series, double cost) {
   const MeanAndError above = PointOf(result, series, cost).above;
   return above.mean / above.error;

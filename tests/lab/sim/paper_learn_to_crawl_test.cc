@@ -51,7 +51,8 @@ TEST(LearnFigure2, PhasedEpsilonGreedyNeedsNoHorizonAndKeepsPayingForItsEpsilon)
   EXPECT_GT(MeanAt(phases, phased, 2), 2 * MeanAt(phases, phased, 20));
   const MeanAndError few = PointOf(phases, phased, 2).above;
   EXPECT_GT(few.mean, 2 * few.error);
-  // With a longer horizon, the loss of exploring vanishes, but the loss of epsilon does not.
+  // With a longer horizon, the loss through exploring vanishes, but the loss through epsilon does
+  // not.
   const PaperResult horizon = PlayExperiment("learn-fig2c", {.repeats = 4, .horizon = 3000});
   const MeanAndError shortest = PointOf(horizon, phased, 100).above;
   EXPECT_LT(shortest.mean, -2 * shortest.error);

@@ -22,7 +22,8 @@ TEST(PaperFigure2, GreedyAndLdsReachTheContinuousOptimum) {
     EXPECT_NEAR(MeanAt(result, "greedy", pages), optimum, 0.01 * optimum);
     EXPECT_NEAR(MeanAt(result, "lds", pages), optimum, 0.01 * optimum);
   }
-  // An independent simulation has a mean of 0.83158 over 30 instances and a deviation of 0.01022.
+  // An independent simulation gave a mean of 0.83158 over 30 instances, with a standard deviation
+  // of 0.01022.
   EXPECT_NEAR(MeanAt(result, kBest, 100), 0.83158, 4 * 0.01022 / std::sqrt(3));
 }
 
@@ -68,7 +69,7 @@ TEST(PaperFigure6, EveryTermAddsToTheValueAndEachSumHasItsOwnCeiling) {
     EXPECT_LE(three, all + 1e-12);
   }
   EXPECT_EQ(MeanAt(result, "1 term", 0.5), MeanAt(result, "all terms", 0.5));
-  // nu/(Delta + nu) = 1/2, so the limits of one, two and three terms are 1/2, 3/4 and 7/8 of
+  // Because nu/(Delta + nu) = 1/2, the limits of one, two and three terms are 1/2, 3/4 and 7/8 of
   // mu/Delta.
   EXPECT_NEAR(MeanAt(result, "1 term", 12), 0.5, 0.01);
   EXPECT_NEAR(MeanAt(result, "2 terms", 12), 0.75, 0.01);
@@ -172,7 +173,7 @@ TEST(PaperQualityFigures, NaiveRatiosStayBiasedAndMaximumLikelihoodDoesNot) {
                 MeanAt(result, "naive, absolute error", crawls))
           << name << " at " << crawls;
     }
-    // With 30 times the crawls the error is less than a quarter.
+    // With 30 times as many crawls, the error is less than a quarter.
     EXPECT_LT(MeanAt(result, "MLE, absolute error", 3000),
               MeanAt(result, "MLE, absolute error", 100) / 4);
   }

@@ -1,5 +1,5 @@
-// Runs the papers' experiments with sizes that take seconds: wrong options, output and files. Tests
-// of each paper check its claims.
+// Runs the papers' experiments with sizes that take seconds, and tests wrong options, output and
+// files. The claims of each paper have separate tests.
 #include "lab/paper/paper.h"
 
 #include <algorithm>
@@ -140,7 +140,8 @@ TEST(PaperProgram, WritesTableCsvAndPlotOfEveryExperiment) {
         !svg.select_node("//style[contains(text(), 'fill-opacity:.6')]").node().empty();
     EXPECT_EQ(svg.select_nodes("//path[starts-with(@class, 'line ')]").size(), scatter ? 0 : series)
         << one.name;
-    // Without signals, crawls do not depend on chance, and two best times can be equal.
+    // Some experiments have no error bars: without signals, crawls do not depend on chance, and the
+    // best times of two repeats can be equal.
     const bool certain = formula || one.name == "ncis-fig7" || one.name == "learn-fig1b";
     EXPECT_EQ(svg.select_nodes("//path[starts-with(@class, 'bar')]").empty(), certain) << one.name;
     const std::string text = ReadWholeFile(folder + "/" + one.name + ".svg");

@@ -195,7 +195,7 @@ TEST(SimPlan, ExploreCommitFindsTheTimeOfTheVectors) {
               1e-6);
   EXPECT_NEAR(answer["accuracy_of_exploration"],
               expected["F_uniform_interval"].get<double>() / importance, 1e-6);
-  // The best length in the vectors is 700; 500 and 1,000 are as good within the errors.
+  // The best length in the vectors is 700. Within the errors, 500 and 1,000 are equally good.
   EXPECT_GE(answer["explore_time"], 300);
   EXPECT_LE(answer["explore_time"], 1500);
   const auto regret = [&](double accuracy) {

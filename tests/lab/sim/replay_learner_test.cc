@@ -21,9 +21,9 @@ double StalenessOf(const std::string& policy, const World& world) {
   return 1 - result.weighted_freshness;
 }
 
-// In this world, rates differ widely and there are no signals. With a plan that suits real pages,
-// learning the rates has a large effect. With a plan that never crawls pages with many changes, the
-// effect is smaller.
+// In this world, rates differ widely and there are no signals. Learning the rates has a large
+// effect with a plan that suits real pages. The effect is smaller with a plan that never crawls
+// pages with many changes.
 TEST(LearnerReplay, LearnsRates) {
   const World world = *MakeWorld("no_signals", 1);
   const double uniform = StalenessOf("uniform", world);

@@ -1,5 +1,5 @@
 // Tests limits of a replay: the truth of a history, the policy that sees every change, and the
-// bound.
+// bound on freshness.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -75,9 +75,10 @@ ReplayOptions LimitOptions(double crawls_per_day, double days) {
   return {.crawls_per_day = crawls_per_day, .from = OnDay(0), .to = OnDay(days)};
 }
 
-// One crawl in ten days. The stale spans are [5, 15) and [15, 40) of page 0 and [12, 40) of page 1;
-// the first can only be crawled at 10. Page 1 is twice as important, so its span is crawled at 20,
-// and page 0 at 30. The crawls save 5 + 2 x 20 + 10 of the stale times 35 and 2 x 28.
+// There is one crawl in ten days. The stale spans are [5, 15) and [15, 40) of page 0, and [12, 40)
+// of page 1. The first span can only be ended at 10. Page 1 is twice as important, so its span is
+// ended at 20, and the second span of page 0 at 30. The crawls save 5 + 2 x 20 + 10 of the weighted
+// stale times 35 + 2 x 28.
 TEST(FreshnessBound, LetsSpansWaitForEachOther) {
   const std::vector<ReplayPage> pages = {LimitPage("a.test", 0, 1, {5, 15}),
                                          LimitPage("a.test", 1, 2, {12})};
@@ -151,9 +152,9 @@ TEST(Clairvoyant, SeesEveryChangeAtOnce) {
 }
 
 TEST(Clairvoyant, ServesWhatGainsMostWhereCrawlsAreScarce) {
-  // Page 1 is twice as important and changes every second day, page 0 every twentieth: mu/Delta is
-  // 4 and 20 days. A crawl every four days is not enough for both pages, so the price is that of
-  // page 1.
+  // Page 1 is twice as important and changes every second day. Page 0 changes every twentieth day.
+  // So mu/Delta is 4 days for page 1, and 20 days for page 0. A crawl every four days is not enough
+  // for both pages, so the price is the mu/Delta of page 1.
   std::vector<double> often;
   for (int day = 1; day < 200; day += 2) often.push_back(day);
   std::vector<double> seldom;

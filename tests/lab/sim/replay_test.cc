@@ -58,7 +58,7 @@ TEST(Replay, CountsTheTimeThatACopyIsStale) {
 }
 
 TEST(Replay, WeighsByImportance) {
-  // One crawl, on day 18: one page is stale from day 8 to day 18, the other for 2 days.
+  // There is one crawl, on day 18. One page is stale from day 8 to day 18, the other for 2 days.
   const std::vector<HistoryPage> history = {Page(0, 3, {{8, true}}), Page(1, 1, {{18, true}})};
   const ReplayResult result = Play(
       history, "importance", {.crawls_per_day = 1 / 18.0, .to = Instant::FromUnixSeconds(At(20))});
@@ -68,7 +68,7 @@ TEST(Replay, WeighsByImportance) {
 }
 
 TEST(Replay, SignalsComeWithTheNextPoll) {
-  // The poll of day 5 sees a touch at 4.5, and the crawl of day 5 follows.
+  // The poll of day 5 sees the touch of day 4.5, and the crawl of day 5 follows the poll.
   std::vector<HistoryPage> history;
   for (int i = 0; i < 50; ++i) history.push_back(Page(i, 1, {}));
   history[30].touches.push_back({At(4.5), true});
@@ -90,7 +90,7 @@ TEST(Replay, LeavesWorthlessPagesAlone) {
   EXPECT_EQ(result.weighted_freshness, 1);
 }
 
-// Plays ten pages under the rule, with one crawl a day over 40 days. Only page 0 has touches.
+// Plays ten pages under a rule, with one crawl a day for 40 days. Only page 0 has touches.
 ReplayResult PlayOne(const std::vector<ReplayPage::Touch>& touches, const char* rule,
                      std::optional<double> gone_day = {}, std::optional<double> count_from = {}) {
   std::vector<HistoryPage> history;
@@ -115,9 +115,9 @@ TEST(Replay, SignalsMayBeSilentLateOrUndated) {
   EXPECT_NEAR(stale_days({.at = at, .changed = true}), 0.5, 1e-9);
   EXPECT_NEAR(stale_days({.at = at, .changed = true, .signalled = false}), 8.5, 1e-9);
   EXPECT_NEAR(stale_days({.at = at, .changed = true, .delay = Duration::Days(3)}), 3.5, 1e-9);
-  // After the crawl of day 11 comes a signal for a change that this crawl has seen. Only if the
-  // signal has no date is the page crawled again, on day 13. The crawl finds the silent change of
-  // day 11.5.
+  // After the crawl of day 11 comes a signal for a change that this crawl has already seen. Only if
+  // the signal has no date is the page crawled again, on day 13. This second crawl finds the silent
+  // change of day 11.5.
   const ReplayPage::Touch late{.at = at, .changed = true, .delay = Duration::Days(10)};
   ReplayPage::Touch undated = late;
   undated.dated = false;
@@ -130,8 +130,8 @@ TEST(Replay, SignalsMayBeSilentLateOrUndated) {
 TEST(Replay, APageThatIsGoneCountsNoMore) {
   const std::vector<ReplayPage::Touch> touches = {
       {.at = Instant::FromUnixSeconds(At(12)), .changed = true}};
-  // The page is crawled on day 11 and stale from day 12 until it dies at 14.5. The crawl of day 21
-  // finds no page.
+  // The page is crawled on day 11 and is stale from day 12 until it disappears on day 14.5. The
+  // crawl of day 21 finds no page.
   const ReplayResult result = PlayOne(touches, "uniform", 14.5);
   EXPECT_NEAR(result.freshness, 1 - 2.5 / (9 * 40 + 14.5), 1e-9);
   EXPECT_EQ(result.crawls, 39u);
@@ -167,7 +167,8 @@ TEST(Replay, TheDefaultHearsThatPagesAreGone) {
 }
 
 TEST(Replay, CountsSettledFreshnessFromItsInstantOn) {
-  // The page is stale from day 12 to 21; 6 of these days count, of 25 for each page.
+  // The page is stale from day 12 to day 21. Counting begins on day 15, so 6 stale days count, out
+  // of 25 days for each of ten pages.
   const std::vector<ReplayPage::Touch> touches = {
       {.at = Instant::FromUnixSeconds(At(12)), .changed = true, .signalled = false}};
   const ReplayResult result = PlayOne(touches, "uniform", {}, 15);
@@ -178,8 +179,8 @@ TEST(Replay, CountsSettledFreshnessFromItsInstantOn) {
   EXPECT_TRUE(std::isnan(PlayOne(touches, "uniform", {}, 41).settled_weighted_freshness));
 }
 
-// The rule picks the page that is due first. If the due time of one page is known, the pick gives a
-// limit for the other's.
+// The rule picks the page that is due first. If the due time of one page is known, the pick shows
+// whether the other page is due earlier or later.
 TEST(Replay, NutchAdaptiveShiftsTowardsTheChange) {
   const std::vector<ReplayPage> pages = PrepareReplay({Page(0, 1, {}), Page(1, 1, {})}).value();
   const auto day = [](double at) { return Instant::FromUnixSeconds(At(at)); };

@@ -88,7 +88,7 @@ TEST(SvgPlot, LogarithmicHeightsAreEvenAndBarsStayInside) {
   EXPECT_LE(low, 351);  // the lower end, below 0, is at the axis
 }
 
-// freshet-sim compare plays ten policies by default.
+// By default, freshet-sim compare plays ten policies.
 TEST(SvgPlot, TenSeriesHaveAMarkerEach) {
   Plot plot;
   for (int i = 0; i < 10; ++i) plot.series.push_back({std::to_string(i), {{1, 1.0 + i, 0}}});

@@ -167,8 +167,8 @@ TEST(Worlds, PlansAreCrawledAtTheirRatesAndAtSignals) {
     EXPECT_TRUE(policy.ok()) << policy.status();
     return SimulateCosts(world, pages, 60, 10, 210, Random(3), **policy);
   };
-  // Pages that are crawled at each signal get 25 of the 60 crawls, and are never stale for longer
-  // than a slot.
+  // Pages that are crawled at each signal get 25 of the 60 crawls, and are stale for at most one
+  // slot.
   const SimulatedCosts heeding = run("lambda_crawl");
   const SimulatedCosts polling = run("lc_incompl");
   double signalled = 0;
@@ -199,7 +199,7 @@ TEST(Worlds, LearnersComeNearThePlansThatKnowTheRates) {
   EXPECT_NEAR(AccuracyBy("lambda_learn_approx", pages), AccuracyBy("lambda_crawl_approx", pages),
               0.01);
   EXPECT_NEAR(AccuracyBy("lambda_learn", pages), AccuracyBy("lambda_crawl", pages), 0.01);
-  // The learner crawls at complete signals and learns rates from them.
+  // Here the learner crawls at complete signals, and learns the rates from them.
   for (size_t i = 0; i < 50; ++i) pages[i].recall = 1;
   EXPECT_NEAR(AccuracyBy("lambda_learn", pages), AccuracyBy("lambda_crawl", pages), 0.01);
   EXPECT_GT(AccuracyBy("lambda_learn", pages), AccuracyBy("lc_incompl", pages) + 0.05);

@@ -106,15 +106,15 @@ TEST(WhatIf, IntervalsWidenWithDoubt) {
     const FreshnessBand band =
         Asked(pages, {.crawls_per_day = 2, .factors = {1}, .draws = 200}).curve[0].without_signals;
     const double width = band.high - band.low;
-    // 40 pages have relative standard errors of `doubt` / 1.96; the error of their mean is about a
-    // sixth of this.
+    // Each of the 40 pages has a relative standard error of `doubt` / 1.96. The error of their mean
+    // is about a sixth of this.
     EXPECT_GT(width, 0.02 * doubt);
     EXPECT_LT(width, 0.3 * doubt);
     EXPECT_GT(width, 2 * narrow);
     narrow = width;
     EXPECT_NEAR(band.mean, *PlainOptimum(RatesOfPages(pages), 2), 0.04);
   }
-  // Unknown rates, and small rates with only an upper bound, count as well.
+  // Pages with unknown rates count, too, as do small rates that have only an upper bound.
   for (WhatIfPage& page : pages) page.high = HUGE_VAL;
   pages[0] = {.rates = {.importance = 1}, .low = 0, .high = 0.1};
   EXPECT_GT(Asked(pages, {.crawls_per_day = 2}).curve[0].with_signals.high, 0);
@@ -150,7 +150,7 @@ TEST(WhatIf, RefusesRatesThatPlansDoNotTake) {
 }
 
 TEST(WhatIf, CountsWhoStarves) {
-  // Two pages change far more often than crawls come; blc never crawls them.
+  // Two pages change far more often than there are crawls, so blc never crawls them.
   std::vector<WhatIfPage> pages(8, {.rates = {.importance = 1, .change_rate = 0.01}});
   pages[0].rates.change_rate = pages[1].rates.change_rate = 50;
   pages[2].rates.importance = 0;   // not important: does not starve

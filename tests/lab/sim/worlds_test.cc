@@ -66,8 +66,8 @@ TEST_P(GalleryTest, HappensAtTheRatesOfItsTruth) {
   const World world = *MakeWorld(GetParam().name, 7);
   const Counts expected = ExpectedCounts(world);
   const Counts seen = SeenCounts(world);
-  // The counts are those of Poisson processes. For clustered edits, the variance of the gaps is
-  // added.
+  // The counts vary like those of Poisson processes. For clustered edits, the variance of the gaps
+  // is added.
   const double clusters = world.name == "bursty" ? 7 : 1;
   const auto errors = [&](double count) { return 5 * std::sqrt(clusters * count) + 1e-9; };
   EXPECT_NEAR(seen.changes, expected.changes, errors(expected.changes));
@@ -180,8 +180,8 @@ TEST(Hindsight, FollowsTheRatesInForce) {
   EXPECT_EQ(policy.Pick(world.begin + Duration::Hours(51 * 24)), 1u);
 }
 
-// A burst without changes does not affect its pages. A burst in which half of the pages have
-// changed does.
+// A burst without changes has no effect on its pages. A burst in which half of the pages have
+// changed has one.
 TEST(Hindsight, KnowsWhatABurstIsWorth) {
   World world;
   world.begin = Instant::FromUnixSeconds(0);

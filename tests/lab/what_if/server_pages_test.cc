@@ -74,7 +74,7 @@ TEST_F(WhatIfServerTest, ReadsNoMoreThanItsLimit) {
   EXPECT_GE(pages->all_pages, 30u);
 }
 
-// Sends pages and ignores the limit.
+// Ignores the limit of a request and sends more pages.
 class GenerousPages final : public v1::PagesService::Service {
  public:
   grpc::Status ExportPages(grpc::ServerContext* /*context*/, const v1::ExportPagesRequest*,
@@ -150,7 +150,7 @@ TEST_F(WhatIfServerTest, IsACommand) {
   EXPECT_THAT(own.out, HasSubstr("1.728e+07 crawls a day"));
 }
 
-// The server at the address is not Freshet's.
+// The named files do not exist, so each command fails before it calls the server.
 TEST_F(WhatIfServerTest, SpeaksTlsAndShowsATokenLikeEveryOtherCommand) {
   const std::string command = "freshet-sim what-if --server " + server_.info.grpc_address;
   const auto error = [&command](const std::string& flags) {
