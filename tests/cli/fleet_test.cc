@@ -142,7 +142,7 @@ TEST(FleetCommand, ListsAndStatisticsFailBelowWhatTheyShowWhereADivisionIsMissin
   EXPECT_THAT(hosts.err, HasSubstr("freshet: division 1: is away\n"));
 }
 
-// Each attempt can take as long as the server waits for the division, so the attempts together can
+// Each attempt can take as long as the server waits for the division. So all attempts together can
 // take minutes.
 TEST(UpsertTest, SaysOnceWhyItTriesAgainWhereADivisionIsAway) {
   FakeServer server;

@@ -1,6 +1,6 @@
-// Tests canonical URLs: any bytes are refused with a reason or have one canonical form. The form is
-// short plain ASCII, is its own canonical form, has the same host, and has all escapes and no
-// others.
+// Tests canonical URLs: any bytes are refused with a reason or have one canonical form. The
+// canonical form is short plain ASCII, has the same host, has all required escapes and no others,
+// and is the canonical form of itself.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -35,7 +35,7 @@ TEST(DivisionPeersTest, AreLookedForAtTheSameTime) {
   over = true;
 }
 
-// Previously, the console's only thread waited five seconds for each such call.
+// Previously, each call of this kind made the console's only thread wait for five seconds.
 TEST(DivisionPeersTest, TheConsoleWaitsForNoDivisionThatHasBeenAway) {
   ServerConfig config;
   SystemClock clock;

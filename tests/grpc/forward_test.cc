@@ -314,7 +314,8 @@ TEST_F(ForwardTest, AClientThatDoesNotListenIsCutOffOnceAnotherServes) {
   EXPECT_FALSE(deaf->Finish().ok());
 }
 
-// gRPC clients never send such metadata. gRPC accepts it, but would not forward it.
+// gRPC clients never send metadata like this. A gRPC server accepts it, but a gRPC client would not
+// forward it.
 TEST_F(ForwardTest, MetadataThatCannotBeSentOnIsLeftOut) {
   const std::vector<std::pair<std::string, std::string>> odd = {
       {"x-foo", "\xff\x01"}, {"x-a", std::string("a\0b", 3)},
@@ -458,7 +459,7 @@ TEST_F(CrampedForwardTest, OneCallTooManyIsRefusedAndTheOthersGoOn) {
   EXPECT_EQ(status.error_code(), StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(status.error_message(), HasSubstr("2 streams of this client are open"));
   EXPECT_EQ(front->counters.refused, 1U);
-  // Unary calls have their own places.
+  // Unary calls have separate places.
   server.Use(OwnChannel(front->address));
   EXPECT_TRUE(GetRate(server).ok());
   workers[0]->context.TryCancel();

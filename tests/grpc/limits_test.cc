@@ -231,7 +231,7 @@ TEST(Limits, OfStreamsOfAClient) {
   EXPECT_TRUE(first->stream->Read(&response));
   const auto second = open("a");
   EXPECT_TRUE(second->stream->Read(&response));
-  // The same client over another connection.
+  // The same client opens a stream over another connection.
   const auto third = open("a");
   EXPECT_FALSE(third->stream->Read(&response));
   const grpc::Status refused = third->stream->Finish();

@@ -134,7 +134,7 @@ TEST(Port, StreamsThatSayNothingKeepNobodyOut) {
   EXPECT_TRUE(shows("freshet_streams_refused_total 1"));
 }
 
-// Streams over the limit wait in the client until one of its own calls ends.
+// The client holds back streams over the limit until one of its calls ends.
 TEST(Port, HoldsBackStreamsOfOneConnectionBeyondItsShare) {
   TestServer server([](ServerConfig* config) { config->max_streams_per_connection = 1; });
   auto worker = std::make_unique<TestWorker>(server);

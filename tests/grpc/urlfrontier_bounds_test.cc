@@ -288,7 +288,7 @@ TEST_F(FrontierRoles, AWorkerOnlyAddsToWhatAnOperatorHasSetForAQueue) {
   worker_.Block("victim.test", clock_.seconds() + 1, "plain");
   clock_.Pass(100);
   EXPECT_FALSE(comes());
-  // The worker can end its own blocks.
+  // The worker can end blocks that it has set.
   worker_.Block("victim.test", clock_.seconds() + 500, "plain");
   clock_.Pass(1);
   EXPECT_FALSE(comes());

@@ -295,7 +295,8 @@ TEST_F(ShadowFrontier, UrlsFromBeforeBecomePagesWhenTheModeIsSet) {
   EXPECT_THAT(client_.Get(ParamsIn("news", 0, 0, 1000)), IsEmpty());
 }
 
-// Without this, the deleted URLs would come back when the crawl id becomes scheduled.
+// If the pages of deleted URLs stayed, the URLs would come back when the crawl id becomes
+// scheduled.
 TEST_F(ShadowFrontier, UrlsThatAreDeletedTakeTheirPagesAlong) {
   EXPECT_EQ(client_.Put(Discovered("http://a.test/1", "another key", "news")), "OK");
   EXPECT_EQ(client_.Put(Discovered("http://b.test/1", "", "news")), "OK");

@@ -120,7 +120,7 @@ void Honest::Repeat(size_t client, const std::function<std::string()>& exchange)
   }
 }
 
-// Takes a few pages and reports them, like a worker that is started again and again.
+// Takes a few pages and reports them, like a worker that is restarted all the time.
 std::string Honest::Work() {
   grpc::ClientContext call;
   SetPatience(&call);

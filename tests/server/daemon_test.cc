@@ -410,7 +410,7 @@ TEST(Daemon, ARelativeDataDirectoryIsInTheWorkingDirectory) {
                          "serve data/a '' one.test; serve ./data/b '' two.test\n"
                          "serve c/ '' three.test; serve ../x '' four.test\n"
                          "serve link/d '' five.test\n"
-                         // Each store is found under a different name of the same directory.
+                         // The loop finds each store under a different name of its directory.
                          "for d in $dir/w/data/a data//b/ ./c $dir/x sub/d; do serve $d; done\n"
                          "ls; ls data sub; ls | grep -c CURRENT; cat err.txt\n");
   EXPECT_EQ(result.exit_code, 0) << result.err;

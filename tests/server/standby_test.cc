@@ -201,7 +201,8 @@ TEST_F(StandbyTest, StandsByAllTheSameWhenItCannotLoad) {
   EXPECT_EQ(progress_.pages, 0U);
 }
 
-// Otherwise the damaged standby could get the turn before one that can serve.
+// If a standby with a damaged store still stood for the turn, it could get the turn before one that
+// can serve.
 TEST_F(StandbyTest, StandsByNoLongerOnceItsStoreIsDamaged) {
   silent_ = true;
   fault_ = absl::DataLossError("page 3: too short");

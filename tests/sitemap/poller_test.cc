@@ -211,8 +211,9 @@ TEST_F(PollerTest, RobotsMayBeNone) {
   EXPECT_THAT(none.Asked(), ElementsAre("/robots.txt", "/sitemap.xml"));
 }
 
-// Previously, the other site's poll came first and found no page of its own site. Then the site's
-// own poll was delayed more and more, and got "not modified".
+// Another site names the sitemap of this site. Previously, the other site's poll of the sitemap
+// found no page of the other site. After that, this site's poll of the sitemap was delayed more and
+// more, and got "not modified".
 TEST_F(PollerTest, WhatAnotherSiteNamesOfThisOneChangesNothingHere) {
   SmallSite other(kPublic);
   other.Put("/robots.txt", "Sitemap: " + site_.url() + "/map");
@@ -335,7 +336,7 @@ TEST_F(PollerTest, RobotsNameSitemapsOfOtherHosts) {
   ASSERT_EQ(reports.size(), 3U);
   EXPECT_EQ(reports[2].other_hosts, 1U);
   EXPECT_THAT(notes_.Take(), ElementsAre(Page("/a")));
-  // If the sitemap itself is polled, it may only name pages of its own host.
+  // If this sitemap is polled directly, it may only name pages of its host.
   EXPECT_EQ(Poll(other.url() + "/map").at(0).other_hosts, 1U);
   EXPECT_THAT(notes_.Take(), ElementsAre("page " + other.url() + "/b"));
 }

@@ -13,10 +13,11 @@
 
 namespace freshet {
 
-// Adds pages of two crawl ids with all settings, crawled with every outcome, and signalled; leases
-// that are open, ended and expired; hosts with terms of their own, blocked and throttled; shares,
-// sources, learned models, a rate, a policy, defaults, a pause; a crawl frontier with URLs that are
-// new, known, completed and in flight. `now` is the server's time. A failure fails the test.
+// Fills the store with: pages of two crawl ids with all settings, crawled with every outcome, and
+// signalled; leases that are open, ended and expired; hosts with settings, blocked and throttled;
+// shares, sources, learned models, a rate, a policy, defaults, a pause; a crawl frontier with URLs
+// that are new, known, completed and in flight. `now` is the server's time. A failure fails the
+// test.
 void FillStore(const std::shared_ptr<grpc::Channel>& channel, Instant now);
 
 // Returns a sorted line for each page, host, crawl id, source, setting, queue and URL, with four

@@ -370,8 +370,8 @@ TEST_F(RecordsTest, ALineMakesNoMoreFailuresThanTheServerCounts) {
               ElementsAre(HasSubstr("consecutive_errors: 4294967040 of 4294967295")));
 }
 
-// Each crawl is sent with the URL. Previously, a line of a few kilobytes (before it was inflated)
-// took gigabytes.
+// Each crawl is sent with the URL of its page. Previously, a line that had a few kilobytes before
+// it was inflated took gigabytes.
 TEST_F(RecordsTest, ALineMakesNoMoreCrawlsThanTheServerKeeps) {
   std::string line =
       R"({"page":{"url":"https://a.test/","lastCrawlTime":"2026-01-02T00:00:00Z","crawls":1000},)"

@@ -1,5 +1,5 @@
-// Tests the incomplete gamma function by comparison with tables of 20 digits and with its own
-// recurrences.
+// Tests the incomplete gamma function by comparison with tables of 20 digits, and by its recurrence
+// relations.
 #include "core/model/gamma.h"
 
 #include <algorithm>

@@ -95,7 +95,7 @@ TEST_F(ShardStateTest, OfLeasesThatAreOverTheOldestAreForgotten) {
   Apply(Upsert("a"), 0);
   std::vector<LeaseId> ended;
   while (ended.size() <= limits::kMaxRememberedLeases) {
-    // A page that is returned again and again waits up to an hour between two leases.
+    // A page that workers return repeatedly waits up to an hour between two leases.
     const double at = 3600 * static_cast<double>(1 + ended.size());
     const auto assignment = Next(at);
     ASSERT_TRUE(assignment);

@@ -1,4 +1,4 @@
-// Tests leases without a result, because workers never answer, or return the page again and again.
+// Tests leases without a result: workers never answer, or return the page every time.
 #include <string>
 
 #include "tests/core/schedule/shard_cycle.h"

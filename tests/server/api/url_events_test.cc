@@ -92,7 +92,7 @@ TEST(UrlEventsTest, RefusesWhatIsNone) {
   EXPECT_FALSE(FromProto(message, kToday).ok());
   message.set_returned_lease_id(0);
   EXPECT_FALSE(FromProto(message, kToday).ok());
-  // Releases that blocked hosts without a crawl id sent such messages.
+  // Releases that blocked hosts without a crawl id sent messages of this form.
   message.mutable_blocked()->set_host("a.test");
   EXPECT_FALSE(FromProto(message, kToday).ok());
   message.mutable_blocked()->set_crawl_id("shop");

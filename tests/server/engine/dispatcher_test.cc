@@ -19,7 +19,7 @@
 namespace freshet {
 namespace {
 
-// Counts assignments by host until there are enough. Thread-safe.
+// Counts assignments by host until it has the number that the test wants. Thread-safe.
 class CountingSink final : public AssignmentSink {
  public:
   explicit CountingSink(size_t wanted) : wanted_(wanted) {}
@@ -403,7 +403,7 @@ TEST(Dispatcher, AWaiterIsToldInTimeAlsoIfTheRateGoesToZeroWhileItsPageIsLeased)
   dispatcher.Stop();
 }
 
-// Counts deliveries until there are enough assignments. Thread-safe.
+// Counts deliveries until it has the number of assignments that the test wants. Thread-safe.
 class DeliverySink final : public AssignmentSink {
  public:
   explicit DeliverySink(size_t wanted) : wanted_(wanted) {}

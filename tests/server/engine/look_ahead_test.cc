@@ -376,7 +376,8 @@ TEST_F(LookAheadTest, NoMoreThanATurnIsTakenIn) {
   }
 }
 
-// A few pages with long URLs fill a turn, and other clients wait for only one such message.
+// A few pages with long URLs fill a turn. Other clients must wait for only one message with such
+// pages.
 TEST_F(LookAheadTest, LongUrlsFillATurn) {
   Load();
   disk_.Close();

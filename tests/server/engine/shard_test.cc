@@ -1,5 +1,5 @@
-// Tests a shard whose disk is full for a while. The shard finishes its own pending work once there
-// is space.
+// Tests a shard whose disk is full for a while. Once there is space, the shard finishes its pending
+// work without a request.
 #include "server/engine/shard.h"
 
 #include <atomic>

@@ -23,7 +23,7 @@ class TickSharesTest : public testing::Test {
     for (uint64_t i = 0; i < kShards; ++i) shards_.push_back(std::make_unique<Bidder>(i + 1));
   }
 
-  // Hands out ticks, a few at a time, and counts them by class.
+  // Hands out `ticks` ticks in small groups, and counts them by class.
   std::map<CrawlClass, int> Run(int ticks) {
     std::map<CrawlClass, int> counts;
     for (int done = 0; done < ticks;) {

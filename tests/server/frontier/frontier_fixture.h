@@ -65,7 +65,7 @@ class FrontierFixture : public ::testing::Test {
   bool tends_ = true;  // tends everything after each commit
 };
 
-// A whole frontier with its own store.
+// A whole frontier with a separate store.
 struct OwnFrontier {
   std::unique_ptr<Store> store;
   std::unique_ptr<Frontier> frontier;

@@ -89,7 +89,8 @@ TEST(FrontierScan, AWalkLooksAtQueuesWithoutUrlsInSlices) {
   EXPECT_EQ(found, 1);
 }
 
-// A search for such a filter used to take as long as the lengths of URL and filter multiplied.
+// Previously, a search for this filter took time in proportion to the product of the lengths of URL
+// and filter.
 TEST(FrontierScan, AFilterThatNearlyFitsEverywhereFitsOnlyWhereItFits) {
   const TempDir dir;
   SystemClock clock;

@@ -56,7 +56,7 @@ TEST_F(FrontierTurns, AClientWaitsForOneBatchOfAnother) {
   Frontier& frontier = *frontier_;
   std::vector<std::string> order;
   std::promise<void> all;
-  // Each batch fills a commit.
+  // Each of these batches fills a commit.
   for (int i = 0; i < 8; ++i) {
     (void)frontier.Put(Batch(1, "greedy", limits::kMaxUrlsPerCommit), [&](const auto& outcomes) {
       EXPECT_EQ(outcomes.size(), limits::kMaxUrlsPerCommit);

@@ -51,7 +51,7 @@ TEST(NameLookUp, FindsWhatTheResolverFinds) {
   EXPECT_THAT(LookUp("127.0.0.1", kForever, cancelled), ElementsAre("127.0.0.1"));
 }
 
-// Otherwise, stopping the server could take minutes.
+// If a cancelled lookup waited for the resolver, stopping the server could take minutes.
 TEST(NameLookUp, WaitsForNoResolverOnceItIsCancelled) {
   SilentResolver silent;
   std::atomic<bool> cancelled{false};

@@ -152,7 +152,8 @@ TEST_F(AuditLogTest, CountsWhatIsRepeated) {
   EXPECT_EQ(repeats, 532 - Repeats<AuditEntry>::kPerWindow);
 }
 
-// Otherwise a hidden change could count as a repeat.
+// If a kind of change that the log no longer remembers counted as a repeat, the change would be
+// hidden.
 TEST_F(AuditLogTest, ChangesOfMoreKindsThanItRemembersAreAllWritten) {
   constexpr size_t kKinds = Repeats<AuditEntry>::kMaxKinds + 500;
   {

@@ -251,7 +251,7 @@ TEST(SourceVerdict, SaysWhatToThinkOfASource) {
   EXPECT_EQ(verdicts[2].grade, "noise");
   EXPECT_THAT(verdicts[2].words, HasSubstr("In quarantine at 1 host,"));
   EXPECT_EQ(verdicts[3].grade, "weak");
-  // This verdict has only hosts, without a known recall.
+  // This verdict is only about hosts, and its recall is not known.
   EXPECT_EQ(verdicts[4].grade, "useful");
   EXPECT_EQ(verdicts[4].words, "Useful: 60% of its signals stand for a change (0% to 0%).");
 }

@@ -373,7 +373,7 @@ TEST_F(ConnectionsTest, HandsOverNoHandshakeWhoseRecordsHaveNotAllCome) {
   EXPECT_TRUE(closed);
 }
 
-// Previously, bytes after urgent data woke the thread again and again.
+// Previously, the thread was woken continually if there were bytes after urgent data.
 TEST_F(ConnectionsTest, UrgentBytesAreBytesLikeOthers) {
   Connections connections(10, 10, clock_);
   Start(connections);

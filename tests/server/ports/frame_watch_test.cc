@@ -98,7 +98,7 @@ TEST(FrameWatch, BoundsTheHeadersOfACall) {
   // The length in the header of a frame counts before the frame's bytes arrive.
   EXPECT_EQ(ExcessOf(Http2Frame(1, 4, 1, std::string(1001, 'h')).substr(0, 9)),
             "headers of a call");
-  // Each call has a separate limit.
+  // The limit applies to each call separately.
   std::string calls;
   for (uint64_t stream = 1; stream < 20; stream += 2) {
     calls += Http2Frame(1, 0, stream, std::string(900, 'h')) + Http2Frame(9, 4, stream, "");
@@ -239,7 +239,7 @@ TEST(FrameWatch, BoundsSmallFramesOfAStreamThatIsNotRead) {
                                               Http2Frame(0, 0, 1, std::string(3, '\0')))),
             excess);
   EXPECT_EQ(ExcessOf(Opened(1) + Many(500, Http2Frame(0, 0, 1, Message(251)))), "");
-  // Each stream has a separate limit of small frames.
+  // The limit of small frames applies to each stream separately.
   EXPECT_EQ(ExcessOf(Opened(1) + Opened(3) + most + Many(100, Http2Frame(0, 0, 3, Message(0)))),
             "");
 
@@ -306,7 +306,7 @@ TEST(FrameWatch, SaysWhatItHolds) {
   EXPECT_EQ(take(std::string(kHttp2Preface) + Opened(1) + Opened(3)), (WireHeld{.calls = 2}));
   take(Http2Frame(0, 0, 1, message.substr(0, 10'005)));
   EXPECT_EQ(watch.held(), (WireHeld{.calls = 2, .bytes = BytesOf({{taken, 10'005}})}));
-  // A small piece keeps only its own block.
+  // A small piece keeps only the block in which it lies.
   take(Http2Frame(0, 0, 3, message.substr(0, 505)));
   const std::pair<uint64_t, uint64_t> third = {taken, 505};
   EXPECT_EQ(watch.held().bytes, BytesOf({{taken, 10'005 + 9 + 505}}));

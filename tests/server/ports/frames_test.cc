@@ -289,8 +289,8 @@ TEST_P(Frames, MessagesInPiecesOfAByteAreCut) {
   EXPECT_TRUE(
       socket.Send(Http2Block(1, HeadersOfCall(kReads)) + Http2Frame(0, 0, 1, ten_megabytes)));
   EXPECT_TRUE(IsCut(socket, Repeated(1100, Http2Frame(0, 0, 1, "x"))));
-  // Frames of streams that were never opened, or that the server has ended, do not hide such
-  // pieces.
+  // Frames of streams that were never opened, or that the server has ended, do not hide small
+  // pieces of other streams.
   Socket other = server.Open();
   std::string others;
   for (uint64_t stream = 3; stream < 2200; stream += 2) {

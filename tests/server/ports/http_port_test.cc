@@ -368,7 +368,7 @@ TEST_F(HttpPortTest, ALargeBodyThatComesTooSlowlyEnds) {
   EXPECT_EQ(port_->stats().evicted, 0u);
 }
 
-// Opens an upload that has a place, and has sent so much that it may take minutes for the rest.
+// Opens an upload that has a place. It has sent enough that the rest may take minutes.
 RawClient NearlyUpload(int port, const std::string& of) {
   RawClient client(port, OfClient(of,
                                   "POST /upload HTTP/1.1\r\nHost: localhost\r\n"
@@ -389,7 +389,7 @@ TEST_F(HttpPortTest, ALargeBodyThatTakesLongGivesItsPlaceToTheNext) {
     while (Ask(OfClient(of, kWholeUpload)).body != "50000\n") {
     }
   };
-  // A client with its whole share can replace only its own upload.
+  // A client that uses its whole share can replace only one of its uploads.
   upload("b");
   EXPECT_TRUE(second.Ended());
   EXPECT_EQ(port_->stats().evicted, 1u);

@@ -185,7 +185,7 @@ TEST_F(WatchedReadsTest, CallsOfClosedConnectionsAreLeftBehind) {
   EXPECT_EQ(turns_->left_behind(), 0U);
 }
 
-// Otherwise, a stopping server would first answer all calls that clients have sent.
+// If a stopping server read on, it would first answer all calls that clients have sent.
 TEST_F(WatchedReadsTest, NothingIsReadOnceTheServerEnds) {
   ASSERT_TRUE(WatchSocket(own_, limits_, books_));
   EXPECT_TRUE(client_->Send(Opened()));

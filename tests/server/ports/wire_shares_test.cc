@@ -39,7 +39,7 @@ TEST_F(WireSharesTest, ANetworkHasItsShareOverAllItsConnections) {
   EXPECT_EQ(other->Hold({.bytes = 25 * kBytes}), "messages at a time that are not whole");
   EXPECT_EQ(other->Hold({.bytes = 24 * kBytes}), "");
   EXPECT_EQ(one->Hold({.bytes = kBytes}), "messages at a time that are not whole");
-  // Other networks have their own share.
+  // Other networks have separate shares.
   EXPECT_EQ(Connect(2)->Hold({.calls = 12 * kCalls, .bytes = 12 * kBytes}), "");
 }
 

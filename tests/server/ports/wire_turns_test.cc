@@ -86,7 +86,7 @@ TEST_F(WireTurnsTest, WhoHasMostWaitsForThemToBeTakenUp) {
 
 TEST_F(WireTurnsTest, NetworksHaveEqualParts) {
   for (int network = 1; network <= 4; ++network) Open(network, network == 1 ? WireTurns::kFew : 10);
-  // Each network's part is a quarter.
+  // Four networks have calls, so each network's part is a quarter.
   EXPECT_EQ(turns_.MayRead(NetworkNumber(1), 1), 0U);
   EXPECT_EQ(turns_.MayRead(NetworkNumber(2), 2), WireTurns::kPiece);
   Open(2, WireTurns::kFew / 4);
