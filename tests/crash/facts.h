@@ -49,14 +49,14 @@ struct Op {
 // The expected state of a page. Times are in microseconds, 0 = none. Value type, thread-compatible.
 struct Facts {
   bool exists = false;
-  // Settings.
+  // Settings of the page.
   double importance = 1;
   int64_t min_interval = 0;
   int64_t max_interval = 0;
   int64_t not_before = 0;
   std::optional<double> known_rate;
   bool complete = false;
-  // Crawls.
+  // Crawls of the page.
   int64_t first_seen = 0;  // 0 = not seen yet
   int64_t last_crawl = 0;
   // The lower bound of the time of the last crawl; last_crawl is the upper bound. They can differ,

@@ -387,7 +387,7 @@ class BlockedClientsTest : public CallMemoryTest {
   }
 
  private:
-  // A connection that reads no answers.
+  // A client on a connection that reads no answers.
   struct Caller {
     // Reads the server's settings, which come first.
     explicit Caller(const std::string& address) : socket(address, "127.0.0.2", /*receives=*/2304) {

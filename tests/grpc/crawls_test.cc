@@ -51,7 +51,7 @@ class CrawlsTest : public testing::Test {
     for (const v1::ItemStatus& status : ack.statuses()) {
       if (!status.has_error()) continue;
       codes.push_back(status.error().code());
-      // Waiting does not help.
+      // Waiting does not help, so the error is not retryable.
       EXPECT_FALSE(status.error().retryable());
       last_error_ = status.error().reason();
     }

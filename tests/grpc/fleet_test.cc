@@ -766,7 +766,7 @@ TEST_F(FleetTest, ItemsWaitForADivisionThatStartsAndThenSayThatNobodyServesIt) {
                .find(items + R"("sent"} )" + std::to_string(2 * (100 - own)) + "\n") !=
            std::string::npos;
   }));
-  // Requests beyond `limits.unacked_bytes` do not wait.
+  // If requests exceed `limits.unacked_bytes`, they are refused instead of waiting.
   EXPECT_THAT(remove(),
               Contains(HasSubstr("REFUSED RESOURCE_EXHAUSTED : too many requests wait for "
                                  "servers of other divisions"))

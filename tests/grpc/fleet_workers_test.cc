@@ -116,8 +116,8 @@ TEST_F(FleetWorkersTest, TakePagesOfAllDivisionsByOneStream) {
   }
 }
 
-// The clock jumps, as if the process had been suspended. Half of the lease of waiting assignments
-// of other servers has then passed.
+// The clock jumps, as if the process had been suspended. Meanwhile, assignments of the other
+// division have waited for more than half of their leases.
 TEST_F(FleetWorkersTest, AreGivenNothingOfAnotherDivisionWhoseLeaseIsHalfOver) {
   AheadOfClock clock;
   TestServer first(InCluster(/*divisions=*/2, /*division=*/0), nullptr, &clock);
@@ -280,7 +280,7 @@ TEST_F(GuardedFleetTest, OneClientTakesNotAllCallsByWhichCreditIsLent) {
     ASSERT_TRUE(stream->Write(upsert) && stream->Read(&response));
     EXPECT_THAT(Described(response.ack()), IsEmpty());
   }
-  // The second division has a part of the crawl rate by then.
+  // Waits until the second division has a part of the crawl rate.
   ASSERT_TRUE(Eventually([&] {
     v1::NextRequest next;
     next.set_max_assignments(1);

@@ -14,7 +14,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// Less than the reserve.
+// Fewer bytes than the reserve.
 constexpr uint64_t kTooLittle = 1 << 20;
 
 struct NextAnswer {

@@ -133,7 +133,7 @@ TEST(Limits, OfHostsAndTheirPages) {
   EXPECT_EQ(ack.statuses(0).error().reason(), "host a.test already has 2 pages, the maximum");
   EXPECT_EQ(ack.statuses(1).error().code(), v1::ERROR_CODE_RESOURCE_EXHAUSTED);
   EXPECT_THAT(ack.statuses(1).error().reason(), HasSubstr("already has 2 hosts"));
-  // Trying again does not help.
+  // Trying again does not help, so the error is not retryable.
   for (const v1::ItemStatus& status : ack.statuses()) EXPECT_FALSE(status.error().retryable());
   // After a restart pages are counted again, and freed room can be used.
   server.Restart();

@@ -22,7 +22,7 @@ std::string Scrape(const TestServer& server) {
   return result ? result->body : "";
 }
 
-// The number of lines with samples.
+// Returns the number of lines with samples.
 size_t Series(const std::string& metrics) {
   std::istringstream lines(metrics);
   size_t series = 0;

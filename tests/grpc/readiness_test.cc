@@ -119,7 +119,7 @@ TEST_F(Readiness, AStartThatIsToEndDoesNotLoadEverything) {
   EXPECT_TRUE(again.Stop().ok());
 }
 
-// The value of a metric.
+// Returns the value of a metric.
 double ValueOf(const std::string& metrics, const std::string& name) {
   const size_t at = metrics.find("\n" + name + " ");
   EXPECT_NE(at, std::string::npos) << name;

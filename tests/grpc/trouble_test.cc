@@ -134,7 +134,7 @@ TEST_F(TroubleTest, WhatCannotBeDecidedCountsForTheWorse) {
   EXPECT_FALSE(Page().has_lease());
 }
 
-// Results come on a worker's stream. Text that is not UTF-8 gets there only as bytes.
+// These results come on a worker's stream, which accepts text that is not UTF-8 as bytes.
 TEST_F(TroubleTest, TextsThatAreNotUtf8AreLeftOut) {
   TestWorker worker(server_);
   worker.Grant(1);

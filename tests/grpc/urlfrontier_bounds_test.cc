@@ -322,7 +322,7 @@ TEST_F(FrontierRoles, AnIngesterReportsNothing) {
     EXPECT_EQ(loader_.Put(Fetched("http://victim.test/2", crawl, "503")), "OK");
     EXPECT_EQ(guarded_->Get("http://victim.test/2", crawl).page().crawl_id(), crawl);
   }
-  // A worker may report it.
+  // A worker may report the fetch.
   EXPECT_EQ(worker_.Put(Fetched(url, "shop", "404")), "OK");
   EXPECT_EQ(guarded_->Get(url, "shop").page().last_outcome(), v1::CRAWL_OUTCOME_GONE);
   EXPECT_EQ(worker_.Put(Fetched(url, "seen", "503")), "OK");

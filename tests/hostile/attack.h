@@ -45,7 +45,7 @@ inline constexpr uint64_t kHonestPages = 4000;
 inline constexpr uint64_t kHonestHosts = 500;
 std::string HonestUrl(uint64_t i);
 
-// The server under attack.
+// The server under attack, and how clients reach it.
 struct Target {
   std::string grpc_address;
   std::string http_address;
@@ -73,7 +73,7 @@ class Attack {
 
   uint64_t Below(uint64_t n) { return random_.Below(n); }
   bool OneIn(uint64_t n) { return Below(n) == 0; }
-  // Up to `most` random bytes.
+  // Returns up to `most` random bytes.
   std::string Bytes(size_t most);
   // Returns text that a site, a program or a person might send, mostly not of the expected kind.
   std::string OddText();

@@ -1,4 +1,4 @@
-// Damages files by flipping single bits.
+// Damages files by flipping a single bit.
 #ifndef FRESHET_TESTS_SUPPORT_FLIP_BIT_H_
 #define FRESHET_TESTS_SUPPORT_FLIP_BIT_H_
 

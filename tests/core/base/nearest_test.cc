@@ -47,7 +47,7 @@ TEST(Nearest, FindsWhatWasMeant) {
   EXPECT_EQ(Nearest("crawlrate", names), "crawl_rate");
   EXPECT_EQ(Nearest("limits.streems", names), "limits.streams");
   EXPECT_EQ(Nearest("limit", names), "limits");
-  // The section is wrong or missing.
+  // In these keys, the section is wrong or missing.
   EXPECT_EQ(Nearest("streams", names), "limits.streams");
   EXPECT_EQ(Nearest("workers.streams", names), "limits.streams");
 }

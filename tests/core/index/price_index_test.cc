@@ -162,7 +162,7 @@ TEST(Crossing, IsRoundedDownAndNeverWraps) {
     const auto read = Crossing::FromCode(crossing.code(), crossing.level(), true);
     ASSERT_EQ(read.exponent(), crossing.exponent());
     ASSERT_LE(crossing.exponent(), exponent);
-    // Exponents below 2^-59 become 0.
+    // A code stores exponents below 2^-59 as 0.
     ASSERT_GE(crossing.exponent(), exponent * (1 - 0x1p-26) - 0x1p-59);
   }
 }

@@ -23,7 +23,7 @@ namespace {
 using testing::HasSubstr;
 
 constexpr Duration kTermLease = Duration::Seconds(600);
-// Seconds since kStart.
+// A midnight, in seconds since kStart.
 constexpr double kMidnight = 6400;
 static_assert((kStart.micros() / 1'000'000 + static_cast<int64_t>(kMidnight)) % 86400 == 0);
 

@@ -29,7 +29,7 @@ Urgency AtPrice(double price, double changes_per_day) {
   return urgency;
 }
 
-// mu/Delta: 100 days against 30.
+// The values of mu/Delta are 100 days for kRare and 30 days for kImportant.
 const IndexEntry kRare = SurelyStale(1, 0.01);
 const IndexEntry kImportant = SurelyStale(3, 0.1);
 

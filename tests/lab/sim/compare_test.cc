@@ -222,7 +222,7 @@ TEST(WorldsCommand, ListsTheGalleryAndWritesHistories) {
       RunProgram("freshet-sim replay --policy uniform --crawls-per-day 3 --history " + file, "");
   ASSERT_EQ(played.exit_code, 0);
   EXPECT_EQ(nlohmann::json::parse(played.out)["pages"], 60);
-  // The demo's scene is this world.
+  // The example history lying-sitemap.tsv.gz is the world pings_all_daily.
   const std::string scene = folder + "/scene.tsv";
   const std::string kept = FRESHET_SOURCE_DIR "/examples/histories/lying-sitemap.tsv.gz";
   const std::string make = "freshet-sim worlds --world pings_all_daily --out " + scene;

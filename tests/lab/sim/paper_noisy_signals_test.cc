@@ -85,7 +85,7 @@ TEST(PaperFigure8, DiscardingSignalsSoonAfterACrawlMakesUpForSomeOfTheDelay) {
     EXPECT_GT(discarded.mean, 0);
     EXPECT_LT(discarded.mean, PointOf(result, "signals on time", pages).above.mean);
   }
-  // An independent simulation gives 0.00347.
+  // An independent simulation gave 0.00347.
   EXPECT_NEAR(PointOf(result, "late, discarded", 200).above.mean, 0.0034, 0.0015);
 }
 

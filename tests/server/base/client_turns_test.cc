@@ -58,7 +58,7 @@ TEST(ClientTurns, GoByWeight) {
   turns.Push(2, "b2");
   EXPECT_EQ(turns.Pop(), "a2");
   EXPECT_EQ(turns.Pop(), "b2");
-  // A new client starts without debt or credit.
+  // A new client starts with neither debt nor credit.
   for (const char* work : {"large4", "large5"}) turns.Push(1, work, 10);
   EXPECT_EQ(turns.Pop(), "large4");
   for (const char* work : {"t1", "t2", "t3", "t4"}) turns.Push(3, work, 4);

@@ -159,7 +159,8 @@ TEST(WorkerAllowances, NewNamesHoldOnlySoMuchTogether) {
   EXPECT_TRUE(full->newcomers);
   EXPECT_EQ(full->held, 38u);
   EXPECT_EQ(full->most, 38u);
-  // There is always room for clients elsewhere. Each gets a smaller part of the rest.
+  // There is always room for clients at other addresses. Each of them gets a smaller part of the
+  // rest.
   EXPECT_EQ(Open(allowances, "honest", 1000, "network 192.0.2.2"), 19u);
   EXPECT_EQ(Open(allowances, "third", 1000, "network 192.0.2.3"), 9u);
   // A lease frees its place, whether it was answered or expired.

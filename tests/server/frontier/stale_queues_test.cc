@@ -30,7 +30,7 @@ class StaleQueues : public FrontierFixture {
     EXPECT_THAT(state_->Put(puts), ::testing::Each(FrontierOutcome::kOk));
     Commit();
   }
-  // Makes all queues ready, whatever clients may take from them.
+  // Makes all queues ready. The pull takes no URLs.
   void MakeReady() {
     EXPECT_THAT(Pull({.crawl = "c", .urls_per_queue = 0}), IsEmpty());
     EXPECT_EQ(Ready(), size_t{kQueues});

@@ -136,7 +136,7 @@ TEST_F(StoredHistory, SurvivesAKill) {
   History killed;
   killed.Open(dir_ / "history", At(0));
   for (int second = 0; second < 30; ++second) killed.Add(At(second), {{"a", second}});
-  // A copy of the present files.
+  // Makes a copy of the present files.
   fs::copy(dir_ / "history", dir_ / "copy");
   History history;
   history.Open(dir_ / "copy", At(40));

@@ -361,7 +361,7 @@ TEST_F(ConnectionsTest, HandsOverNoHandshakeWhoseRecordsHaveNotAllCome) {
   holder_.AnswerAll();
   EXPECT_TRUE(slow.back().Send(half.substr(8)));
   EXPECT_TRUE(holder_.Await(2));
-  // Many records with almost no content.
+  // Sends many records with almost no content.
   const RawSocket wrong(port_);
   std::string bytes;
   for (const char byte : std::string("\1\0\0\xc8......", 10)) {

@@ -114,8 +114,8 @@ TEST(FrameWatch, BoundsCallsUntilTheSettingsAreTakenIn) {
   EXPECT_EQ(ExcessOf(Many(200, call) + settings_taken + Many(500, call)), "");
 }
 
-// gRPC 1.51 ignores settings that a client acknowledges before they are sent. Previously, 1.4 MB of
-// calls took 1.8 GB.
+// If a client acknowledges settings before they are sent, gRPC 1.51 ignores the settings.
+// Previously, 1.4 MB of calls took 1.8 GB in this way.
 TEST(FrameWatch, SettingsThatWereNotSentCannotBeTakenIn) {
   const std::string early = Http2Frame(4, 1, 0, "") + Many(201, hostile::Http2Call(1, "/a.B/C"));
   EXPECT_EQ(ExcessOf(early, 100, /*settings_sent=*/false),
@@ -168,7 +168,7 @@ TEST(FrameWatch, TakesMessagesOfAnySize) {
                                               Http2Frame(0, 0, 1, cut.substr(25))),
                      1000),
             "");
-  // Two streams in turn.
+  // Sends messages on two streams in turn.
   const std::string message = Message(3000);
   std::string frames;
   for (size_t at = 0; at < message.size(); at += 300) {

@@ -231,7 +231,7 @@ TEST_P(Frames, HeadersWithoutAnEndAreCut) {
   EXPECT_TRUE(server.Serves());
 }
 
-// CVE-2023-44487, rapid reset.
+// CVE-2023-44487: rapid reset.
 TEST_P(Frames, CallsThatAreTakenBackByTheThousandAreCut) {
   WireServer server(GetParam());
   for (const char* method : {kMethod, "/grpc.health.v1.Health/Watch", "/nobodys/Method"}) {

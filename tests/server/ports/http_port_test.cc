@@ -124,7 +124,7 @@ TEST_F(HttpPortTest, TakesNewConnectionsTogether) {
   for (int i = 0; i < 60; ++i) requests += Get("/wait");
   ASSERT_TRUE(busy.Send(requests));
   WaitUntil([this] { return waits_ > 0; });
-  // With 60 waiting, the next connection takes the place of the first.
+  // A network may have 60 waiting connections. The next connection takes the place of the first.
   const RawClient first(number_, kProbe);
   std::vector<RawClient> clients;
   for (int i = 0; i < 60; ++i) clients.emplace_back(number_, kProbe);
@@ -360,7 +360,7 @@ TEST_F(HttpPortTest, ALargeBodyThatComesTooSlowlyEnds) {
   Start(options);
   RawClient slow(number_, kUploadBegun);
   EXPECT_EQ(slow.ReadAnswer().status(), 100);
-  // A byte at a time, for ten seconds at most.
+  // Sends a byte at a time, for at most ten seconds.
   for (int i = 0; i < 1000 && !slow.Readable(10); ++i) ASSERT_TRUE(slow.Send("x"));
   EXPECT_EQ(slow.ReadAnswer().status(), 408);
   EXPECT_TRUE(slow.Ended());
