@@ -210,8 +210,8 @@ TEST(Auth, StreamsEndWhenTheirIdentityDoes) {
   EXPECT_EQ(worker->Finish().error_code(), StatusCode::PERMISSION_DENIED);
 }
 
-// If a client sends too much, the server refuses and loses nothing. It reads from the client at the
-// permitted rate, and other clients are not affected.
+// If a client sends too much, the server neither refuses nor loses anything. It reads from the
+// client at the permitted rate, and other clients are not affected.
 TEST(Auth, WhoSendsTooMuchIsSlowedDown) {
   GuardedServer server({{"slow", "    roles: [ingester]\n    items_per_second: 100\n"},
                         {"admin", "    roles: [admin]\n"}});

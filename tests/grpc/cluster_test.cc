@@ -35,8 +35,8 @@ class ClusterTest : public ClusterServers {
       config->durability = "sync";
     };
   }
-  // Waits until the server is asked to end at once. On a busy machine, the group can give the turn
-  // to another server before that; then returns true.
+  // Waits until the server is asked to end at once. On a busy machine, the group can first give the
+  // turn to another server. Returns true in this case.
   static bool AwaitEndAtOnce(TestServer& server) {
     EXPECT_TRUE(Eventually([&] { return server.asked_to_end_at_once + server.replaced > 0; },
                            Duration::Seconds(400)));

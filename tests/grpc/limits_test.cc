@@ -367,8 +367,7 @@ TEST(Limits, OfItemsASecondOverManyStreams) {
   TestServer server([](ServerConfig* config) { config->items_per_second_per_client = 100; });
   const Instant begin = server.clock.Now();
   for (int i = 0; i < 5; ++i) (void)TimeOf(server, SignalsOf("cdn", 50), 1);
-  // The 250 items take 1.5 s: the first 100 are free, and the client also waits after the last
-  // stream.
+  // The 250 items take 1.5 s: the first 100 are free, and the last stream waits, too.
   EXPECT_GE(server.clock.Now() - begin, Duration::Millis(1450));
   const Instant again = server.clock.Now();
   // A cancelled stream leaves its debt to the next stream.
@@ -391,7 +390,7 @@ TEST(Limits, OfItemsASecondOverAStreamForEachUrl) {
   for (int i = 0; i < 250; ++i) {
     EXPECT_EQ(client.Put(Discovered("http://a.test/" + std::to_string(i))), "OK");
   }
-  // The first 100 items are free, and the client also waits after the last stream.
+  // The first 100 items are free, and the last stream waits, too.
   EXPECT_GE(server.clock.Now() - begin, Duration::Millis(1450));
 }
 

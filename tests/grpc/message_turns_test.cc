@@ -106,8 +106,8 @@ TEST(MessageTurnsTest, LongMessagesLeaveAThread) {
       turns.Handle("greedy", kLong, [&order, i] { order.push_back(fmt::format("long {}", i)); });
     }
     EXPECT_EQ(turns.waiting(), 3U);
-    // The other thread handles this message at once. Otherwise, the long messages before it would
-    // come first.
+    // This message is not long, so the other thread handles it at once, although long messages
+    // wait.
     turns.Handle("small", kLong - 1, [&] {
       order.emplace_back("small 1");
       turns.Handle("small", 1, [&] { order.emplace_back("small 2"); });

@@ -134,7 +134,7 @@ TEST_F(TroubleTest, WhatCannotBeDecidedCountsForTheWorse) {
   EXPECT_FALSE(Page().has_lease());
 }
 
-// These results come on a worker's stream, which accepts text that is not UTF-8 as bytes.
+// Sends results with texts that are not valid UTF-8 on a worker's stream.
 TEST_F(TroubleTest, TextsThatAreNotUtf8AreLeftOut) {
   TestWorker worker(server_);
   worker.Grant(1);

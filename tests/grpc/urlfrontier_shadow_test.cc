@@ -1,6 +1,6 @@
 // Tests crawl ids of the crawl-frontier API in shadow mode, in which the dates of clients decide
-// and Freshet only learns. Also tests modes that are set by calls. Both are tested after a kill of
-// the server, too.
+// and Freshet only learns. Also tests modes that are set by calls. Some tests kill the server and
+// start it again.
 #include <fstream>
 #include <memory>
 #include <string>

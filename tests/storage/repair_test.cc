@@ -128,7 +128,7 @@ TEST_F(RepairTest, ADamagedTableLosesWhatStoodThereAlone) {
   }
 }
 
-// If opening a table would end RocksDB, only the rows of this table are lost.
+// If RocksDB would end the process when it opens a table, only the rows of this table are lost.
 TEST_F(RepairTest, ATableWithoutItsPropertiesIsLeftOut) {
   const StoreContents all = script_.After(kRepairedCommits);
   const fs::path intact = dir_ / "intact";

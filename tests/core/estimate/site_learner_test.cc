@@ -121,8 +121,8 @@ TEST(SiteLearner, LearnsRecallAndFalseRates) {
   EXPECT_NEAR(model.Find(kPing)->false_rate.mean, 0.02, 0.001);
 }
 
-// A host with one page follows the model of all hosts. A host with many pages follows the evidence
-// of its pages.
+// A host with one page nearly follows the model of all hosts. A host with many pages follows the
+// evidence of its pages.
 TEST(SiteLearner, DrawsHostsToAllByTheirEvidence) {
   const SiteLearner many = Host(2000, kPing, 1, 1, 2);
   const SiteLearner noisy = Host(200, kPing, 21, 1, 2, 2);

@@ -92,8 +92,8 @@ TEST(PartOfAMessage, KeepsItsItemsAndTheirFaults) {
   EXPECT_EQ(faults[2].item, 2);
 }
 
-// Reading a message replaces its invalid bytes. So if the item were passed on, another server would
-// accept it.
+// Reading a message replaces its invalid bytes. If the item were passed on, another server would
+// therefore accept it.
 TEST(PartOfAMessage, HasNoItemThatIsRefusedForItsTexts) {
   const std::vector<TextFault> faults = {{1, "etag"}, {2, "etag"}, {2, "url"}};
   EXPECT_FALSE(HasRefusedText(faults, 0));
