@@ -8,11 +8,11 @@
 
 namespace freshet {
 
-// If the process runs as root, makes it continue as the owner of `directory`. Otherwise the service
-// could not use files that root has created in its store, and root could read files that the
-// service cannot. Returns the new user, for example "user 7, who owns /d". Empty = no change,
-// because the process does not run as root, or the directory belongs to root or is missing. Not OK:
-// PermissionDenied if the system refuses.
+// If the process runs as root, makes it continue as the owner of `directory`. A process that stays
+// root would create files in the store that the service cannot use, and would read files that the
+// service cannot read. Returns the new user, for example "user 7, who owns /d". Empty = no change:
+// the process does not run as root, or root owns the directory, or the directory is missing. Not
+// OK: PermissionDenied if the system refuses.
 [[nodiscard]] StatusOr<std::string> BecomeOwnerOf(const std::string& directory);
 
 }  // namespace freshet

@@ -43,9 +43,9 @@ int SayProblems(const LoadedConfig& loaded) {
   return loaded.problems.empty() ? 0 : kBadUsage;
 }
 
-// Warns of files that root can read, but that the owner of the data directory might not be able to
-// read. The server usually runs as this owner. This is only a warning, because root may also start
-// the server. Precondition: the configuration has no problems.
+// Warns about files that root can read, but that the owner of the data directory might not be able
+// to read. The server usually runs as this owner. This is only a warning, because root may also
+// start the server. Precondition: the configuration has no problems.
 void WarnAsOwner(LoadedConfig loaded) {
   const StatusOr<std::string> data_dir = storage::AbsolutePath(loaded.config.data_dir);
   if (!data_dir.ok()) return;

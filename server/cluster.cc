@@ -15,7 +15,8 @@ namespace freshet {
 namespace {
 
 constexpr std::chrono::seconds kAskPatience{1};
-// A longer wait would delay the moment when this server notices its turn.
+// How long other_is_silent waits for Kafka. Meanwhile this server cannot notice that it has got the
+// turn, so the wait is short.
 constexpr std::chrono::milliseconds kSilencePatience{250};
 
 std::string NameOfMachine() {
@@ -32,8 +33,8 @@ std::chrono::milliseconds SilenceOf(const ClusterConfig& cluster) {
   return std::chrono::milliseconds(static_cast<int64_t>(cluster.silence.seconds() * 1000));
 }
 
-// The election of the rate leader: the server that has the turn in a group of the servers of all
-// divisions.
+// The election of the rate leader. The servers of all divisions form a group, and the leader is the
+// member that has the turn in this group.
 class KafkaRateElection final : public RateElection {
  public:
   KafkaRateElection(std::unique_ptr<KafkaTenure> tenure, std::unique_ptr<KafkaListener> listener)
@@ -111,7 +112,7 @@ StatusOr<std::optional<ServingPeer>> Cluster::WhoServes(uint32_t division) {
 
 StatusOr<std::unique_ptr<RateElection>> Cluster::StandForRate() const {
   KafkaOptions kafka = kafka_;
-  // No division and no cluster without divisions can have this name.
+  // Neither a division nor a cluster without divisions can have this name.
   kafka.cluster = fmt::format("{}-rate-of-{}", config_.name, config_.divisions);
   ASSIGN_OR_RETURN(
       std::unique_ptr<KafkaTenure> tenure,

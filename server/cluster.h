@@ -1,5 +1,5 @@
-// This server as a member of a cluster: its log on Kafka, and whether it has the turn. The server
-// that has the turn is the leader: it serves, and may write to the log.
+// The membership of this server in a cluster: the log on Kafka, and the turn. Only the server that
+// has the turn serves, and may write to the log.
 #ifndef FRESHET_SERVER_CLUSTER_H_
 #define FRESHET_SERVER_CLUSTER_H_
 
@@ -36,28 +36,30 @@ class Cluster {
   [[nodiscard]] static StatusOr<std::unique_ptr<Cluster>> Join(const ServerConfig& config,
                                                                const std::atomic<bool>& stop,
                                                                std::function<void()> on_replaced);
-  // Gives up the turn. Everything that uses the log must have ended before.
+  // Gives up the turn. Precondition: nothing uses the log any more.
   ~Cluster() = default;
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
   [[nodiscard]] KafkaLog& log() { return *log_; }
-  // Makes this server a candidate for the turn. Called once, when its store is complete, because an
-  // incomplete standby would delay complete ones.
+  // Makes this server a candidate for the turn. Called once, when the store of this server is
+  // complete: a candidate with an incomplete store would delay those with complete stores.
   [[nodiscard]] Status Stand() { return tenure_->Stand(); }
-  // Whether the store may own the log.
+  // Whether this server has the turn, so that its store may write to the log.
   [[nodiscard]] bool has_turn() const { return tenure_->assigned(); }
-  // Gives up the turn. The store must commit nothing more. Called by the thread that destroys this
-  // object.
+  // Gives up the turn. From then on the store must not commit. Called by the thread that destroys
+  // this object.
   void Leave() { tenure_->Leave(); }
-  // Whether the server that has the turn may be gone. Asks Kafka. Should be called about twice a
-  // second.
+  // Whether the server that has the turn might be gone. Asks Kafka. Callers should ask about twice
+  // a second.
   [[nodiscard]] bool other_is_silent() const;
-  // Whether pages may be handed out at this moment.
+  // Whether Kafka has confirmed the turn of this server recently enough that pages may be handed
+  // out.
   [[nodiscard]] bool sure() const { return tenure_->sure(); }
-  // The number of this server's turn, while pages may be handed out.
+  // The number of this server's turn; unset = pages may not be handed out at the moment.
   [[nodiscard]] std::optional<uint64_t> turn() const { return tenure_->turn(); }
-  // Makes other servers send their clients' calls to `address` from now on; empty = not any more.
+  // Announces `address`, to which other servers send their clients' calls from now on. Empty = they
+  // no longer send calls to this server.
   void Serve(const std::string& address) FRESHET_EXCLUDES(mutex_);
   // The server to which other servers send their clients' calls (Forwarder::Find); unset = none.
   // Asks Kafka.
@@ -66,9 +68,9 @@ class Cluster {
   [[nodiscard]] StatusOr<std::optional<ServingPeer>> WhoServes(uint32_t division)
       FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] ClusterStatus status() const FRESHET_EXCLUDES(mutex_);
-  // Makes this server a candidate for the leader that distributes the fleet's crawl rate. The
-  // candidates are the serving servers of all divisions. The result uses this object. Not OK:
-  // Unavailable if no broker answers.
+  // Makes this server a candidate in the election of the leader that distributes the fleet's crawl
+  // rate. The candidates are the serving servers of all divisions. This object outlives the result.
+  // Not OK: Unavailable if no broker answers.
   [[nodiscard]] StatusOr<std::unique_ptr<RateElection>> StandForRate() const;
 
  private:
@@ -85,7 +87,7 @@ class Cluster {
   const std::unique_ptr<KafkaLog> log_;
   const std::unique_ptr<KafkaTenure> tenure_;
   const std::unique_ptr<KafkaListener>
-      listener_;  // listens for announcements of the server that serves this division
+      listener_;  // announcements of the server that serves this division
   mutable Mutex mutex_;
   std::string address_ FRESHET_GUARDED_BY(mutex_);  // the address where this server serves
   // Listeners for other divisions, created when first needed.

@@ -13,8 +13,8 @@
 namespace freshet {
 namespace {
 
-// Checks the structure of YAML before it is loaded. A few aliases can expand to any number of
-// nodes, or refer to themselves. Owner thread only.
+// Checks the structure of YAML text before the text is loaded. Refuses aliases, because a few
+// aliases can expand to any number of nodes, or refer to themselves. Owner thread only.
 class Shape final : public YAML::EventHandler {
  public:
   [[nodiscard]] bool has_aliases() const { return has_aliases_; }

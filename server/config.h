@@ -36,7 +36,7 @@ namespace freshet {
 struct DoorConfig {
   std::string listen = "127.0.0.1:7071";       // gRPC; port 0 = any free port
   std::string http_listen = "127.0.0.1:7072";  // metrics and console; port 0 = any free port
-  std::vector<std::string> http_names;         // further host names in HTTP requests
+  std::vector<std::string> http_names;         // more host names that HTTP requests may use
 
   std::string
       tls_certificate;  // PEM, the server's certificate first; if set, both ports speak only TLS
@@ -45,7 +45,7 @@ struct DoorConfig {
   bool tls_client_certificate_required = true;  // on the gRPC port, if tls_client_ca is set
   std::string auth_file;                        // identities: server/auth/identities.h
   std::vector<std::string>
-      auth_open;          // open without identity; may hold metrics, console, reflection, indexnow
+      auth_open;          // what needs no identity: metrics, console, reflection or indexnow
   bool insecure = false;  // allows serving other machines without TLS and identities
   Duration reload_interval = Duration::Seconds(10);  // interval between checks for changed files
 };
@@ -78,15 +78,15 @@ struct CrawlConfig {
 
 // Politeness toward hosts.
 struct HostConfig {
-  // Defaults for hosts without specific settings. A server must be polite even if it is not
-  // configured.
+  // Defaults for hosts without specific settings. Even a server without a configuration must be
+  // polite.
   PolitenessDefaults politeness = {.min_delay = Duration::Seconds(1),
                                    .max_in_flight = 1,
                                    .min_page_interval = Duration::Seconds(60)};
   HostBackoff host_backoff = {.first = Duration::Seconds(30)};
 
   // Rules set the politeness of hosts, even of hosts that are not known yet. Hosts with the same
-  // address, or in the same registrable domain, may share limits.
+  // address, or in the same registrable domain, can share limits.
   std::vector<HostRule> host_rules;
   GroupTerms by_address;
   GroupTerms by_domain;
@@ -117,10 +117,11 @@ struct PageConfig {
 struct PortConfig {
   // How long open streams may stay open after a request to stop.
   Live<Duration> shutdown_grace = Duration::Millis(1000);
-  // Connections to the HTTP port. HttpOptions::max_connections says which one is closed at the cap.
+  // Connections to the HTTP port. HttpOptions::max_connections says which connection is closed when
+  // the cap is reached.
   size_t max_http_connections = 1024;
-  // The gRPC port. Pings detect clients that have vanished. A ping is sent when the connection was
-  // silent for keepalive_interval (0 = never), and must be answered within keepalive_timeout.
+  // The gRPC port. Pings detect clients that have vanished. The server pings a connection that has
+  // been silent for keepalive_interval (0 = never), and expects an answer within keepalive_timeout.
   Duration keepalive_interval = Duration::Seconds(10);
   Duration keepalive_timeout = Duration::Seconds(5);
   int max_connections = limits::kMaxConnections;
@@ -132,9 +133,9 @@ struct PortConfig {
   int max_message_bytes = limits::kMaxMessageBytes;
   Live<int> max_message_items = limits::kMaxItemsPerMessage;
   Live<int> max_url_bytes = limits::kMaxUrlBytes;  // URLs of added pages
-  // Clients are asked to close connections that were idle for max_connection_idle or are as old as
-  // max_connection_age. After connection_grace, open calls on these connections are aborted. 0 =
-  // never.
+  // Clients are asked to close connections that have been idle for max_connection_idle, or are as
+  // old as max_connection_age. After connection_grace, open calls on these connections are aborted.
+  // 0 = never.
   Duration max_connection_idle;
   Duration max_connection_age;
   Duration connection_grace;
@@ -153,8 +154,9 @@ struct ShareConfig {
   int64_t max_hosts = 0;
   int64_t max_pages_per_host = 0;
   // Workers: their number, the credit and open leases of each worker, and the open leases of all
-  // newcomers together. half_closed_wait: how long a stream whose worker has ended its side waits
-  // for its next assignment.
+  // newcomers together. Newcomers are workers that have not reported a result yet.
+  // half_closed_wait: how long a stream waits for its next assignment after the worker has ended
+  // its side.
   Live<int> max_workers = limits::kMaxWorkers;
   int64_t max_credit = limits::kMaxCreditPerWorker;
   int max_open_leases = limits::kMaxOpenLeasesPerWorker;
@@ -174,11 +176,13 @@ struct FrontierConfig {
   // Metadata keys that hold the outcome of a fetch. The first key that is present counts.
   std::vector<std::string> frontier_status_keys = {"fetch.statusCode"};
   std::vector<std::string> frontier_digest_keys = {"signature"};
-  // Whether a refetch date of zero means never again, for pages of both kinds of crawl ids.
+  // Whether a refetch date of zero means that a page is never fetched again. Applies to scheduled
+  // crawl ids and to those in shadow mode.
   bool frontier_zero_is_never = true;
 };
 
-// All sections, and the settings of the server itself. A function takes the section that it needs.
+// All sections, and the settings of the server itself. Functions take only the sections that they
+// need.
 struct ServerConfig : DoorConfig,
                       LogConfig,
                       CrawlConfig,
@@ -190,17 +194,18 @@ struct ServerConfig : DoorConfig,
   std::string data_dir = "./data/freshet";
   std::string durability = "sync";  // sync, wal or none
   int shards = 1;
-  // The cluster whose log is the source of truth. Not configured = this server's disk is.
+  // The cluster whose log is the source of truth. If no cluster is configured, this server's disk
+  // is the source of truth.
   ClusterConfig cluster;
   // The IndexNow receiver on the HTTP port.
   IndexNowConfig indexnow;
 
-  // Limits that tests lower, to test what happens above them.
+  // Limits that tests lower in order to test what happens above them.
   size_t mailbox_events = limits::kMaxMailboxEvents;
   Duration mailbox_patience = Duration::Millis(limits::kMailboxWaitMillis);
   int fingerprint_bits = 64;  // see StoreOptions
 
-  // The division that serves the crawl-frontier API. Route::kKeeper sends its calls there.
+  // The division that serves the crawl-frontier API. Route::kKeeper sends calls of this API there.
   static constexpr uint32_t kFrontierDivision = SlotDivision::kKeeper;
   [[nodiscard]] bool has_frontier() const {
     return frontier_enabled && cluster.slots().division == kFrontierDivision;
@@ -226,8 +231,8 @@ struct CommandLine {
   bool insecure = false;
 };
 
-// Applies YAML text on top of `config`. Not OK: InvalidArgument, with the first wrong or unknown
-// key; the other keys are applied.
+// Applies YAML text on top of `config`. Not OK: InvalidArgument names the first wrong or unknown
+// key. All other keys are applied.
 [[nodiscard]] Status ApplyYaml(std::string_view yaml, ServerConfig* config);
 
 // Makes the configuration from the file and the command line, without the environment (see

@@ -25,8 +25,8 @@ struct IndexNowConfig {
       Duration::Seconds(60);                           // pause after a failed fetch of a key file
   Live<Duration> key_timeout = Duration::Seconds(10);  // for one whole fetch
 
-  // Only for tests, so there is no key for it in the configuration file. If not 0, key files are
-  // fetched over HTTP from this port of this machine, with the host's name in the request. 0 = off.
+  // Only for tests, so no key of the configuration file sets this. If not 0, key files are fetched
+  // over HTTP from this port of this machine, with the host's name in the request. 0 = off.
   int test_key_port = 0;
 };
 

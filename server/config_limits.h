@@ -18,7 +18,7 @@ namespace freshet {
 
 struct ServerConfig;
 
-// Reads a map from source names to items per second, and replaces `rates` by it. Not OK:
+// Reads a map from source names to items per second, and replaces `rates` with it. Not OK:
 // InvalidArgument, which begins with the wrong key.
 [[nodiscard]] Status ReadItemRates(const std::string& key, const YAML::Node& node,
                                    std::map<std::string, double>* rates);

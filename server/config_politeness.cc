@@ -44,7 +44,7 @@ StatusOr<uint32_t> ReadLimit(const std::string& text) {
 StatusOr<std::string> ReadHost(const std::string& text) {
   const StatusOr<CanonicalUrl> url = Canonicalise("http://" + text + "/");
   if (text.empty() || !url.ok()) return InvalidArgument("{}", WrongValue(text, "a host"));
-  // The text is more than a host, for example a URL or a host with a port.
+  // Refuses a text that is more than a host, for example a URL or a host with a port.
   if (text.find_first_of("/?#@ ") != std::string::npos ||
       (text.find(':') != std::string::npos && text.front() != '[')) {
     return InvalidArgument("{}", WrongValue(text, "a host alone, without a scheme, port or path"));

@@ -15,8 +15,9 @@ class Node;
 
 namespace freshet {
 
-// These functions read values, which replace earlier ones. Not OK: InvalidArgument, which begins
-// with the wrong key and names the line. HostRules::Make checks all rules together.
+// Both functions read a value, which replaces the earlier one. Not OK: InvalidArgument, which
+// begins with the wrong key and names the line. They do not check rules against each other:
+// HostRules::Make does.
 [[nodiscard]] Status ReadHostRules(const std::string& key, const YAML::Node& node,
                                    std::vector<HostRule>* rules);
 [[nodiscard]] Status ReadGroupTerms(const std::string& key, const YAML::Node& node,

@@ -32,7 +32,8 @@ StatusOr<LoadedShards> ShardsLoader::Load(Store& store, LoadOptions options,
   ASSIGN_OR_RETURN(loaded.globals, store.LoadGlobals());
   ChoosePolicy(&loaded);
   RETURN_IF_ERROR(MakeShards(store, &loaded));
-  // Models are loaded first, because they say how rates change with age.
+  // Models are loaded before the pages, because a model says how the rates of pages change with
+  // age.
   LoadModels(loaded);
   RETURN_IF_ERROR(LoadCrawls(&loaded));
   options.now = clock_.Now();
@@ -44,7 +45,7 @@ StatusOr<LoadedShards> ShardsLoader::Load(Store& store, LoadOptions options,
         "s: it ran ahead. They count as of this start",
         progress.ahead.load(), Duration::Micros(progress.ahead_micros).seconds());
   }
-  // Does the work that the first pick would otherwise do for all pages, before this server gets the
+  // The first pick would have to do this work for all pages. A standby does it before it gets the
   // turn.
   if (options.without_leases) {
     for (ShardState* state : StatesOf(loaded)) {
@@ -66,15 +67,15 @@ Status ShardsLoader::Follow(LoadedShards& loaded, uint16_t shard, FollowedChange
 }
 
 Status ShardsLoader::Finish(Store& store, LoadedShards& loaded) const {
-  // New sources may have been added. Any other change would have caused the shards to be loaded
-  // again.
+  // New sources may have been added since the load. Any other change would have caused the shards
+  // to be loaded again.
   ASSIGN_OR_RETURN(loaded.globals, store.LoadGlobals());
   return LoadLeases(store, StatesOf(loaded), clock_.Now());
 }
 
 Status ShardsLoader::MakeShards(Store& store, LoadedShards* loaded) const {
   loaded->epochs = std::make_shared<EpochExchange>(static_cast<size_t>(config_.shards));
-  // All shards share one HostRules object, because each group must be a single object.
+  // All shards share one HostRules object, because each group of hosts must be a single object.
   ASSIGN_OR_RETURN(const auto rules,
                    HostRules::Make(config_.host_rules, {.by_address = config_.by_address,
                                                         .by_domain = config_.by_domain,

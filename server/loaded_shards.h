@@ -32,7 +32,7 @@ struct LoadedShards {
 };
 
 // Makes and loads shards. All references outlive the loader. `clock` and `observer` are passed to
-// the shards, and also outlive these. Thread-compatible.
+// the shards, so they also outlive the shards. Thread-compatible.
 class ShardsLoader {
  public:
   // `begun`: when the server started.
@@ -46,13 +46,13 @@ class ShardsLoader {
   // leases. Not OK: ResourceExhausted or Internal. The shards cannot be used any more in that case.
   [[nodiscard]] Status Follow(LoadedShards& loaded, uint16_t shard, FollowedChanges changes,
                               LoadProgress& progress) const;
-  // Completes shards to which all changes of the store were applied. They are then in the state
-  // that Load would have produced.
+  // Completes the shards once all changes of the store have been applied to them. The shards are
+  // then in the state that Load would have produced.
   [[nodiscard]] Status Finish(Store& store, LoadedShards& loaded) const;
 
  private:
-  // A policy that an operator has set takes precedence over flags and files, which apply to new
-  // databases.
+  // Chooses the policy. A policy that an operator has set takes precedence over flags and files,
+  // which apply only to new databases.
   void ChoosePolicy(LoadedShards* loaded) const;
   [[nodiscard]] Status MakeShards(Store& store, LoadedShards* loaded) const;
   [[nodiscard]] ShardSettings SettingsOf(const LoadedShards& loaded, uint64_t generation,

@@ -16,8 +16,8 @@
 namespace freshet {
 namespace {
 
-// A client that sends text that is not UTF-8 gets an error. The log lines about it matter only to
-// developers.
+// A client that sends text that is not UTF-8 gets an error. protobuf's log lines about this text
+// matter only to developers.
 void LogProtobuf(google::protobuf::LogLevel level, const char*, int, const std::string& message) {
   if (level == google::protobuf::LOGLEVEL_FATAL) {
     Logger(LogModule::kGrpc).critical("protobuf: {}", message);
@@ -69,7 +69,7 @@ void StartLogging(const std::string& level) {
 }
 
 void SetConfiguredLogLevels(const LogConfig& config) {
-  // Both levels were validated.
+  // All levels were validated with the configuration.
   CHECK(SetLogLevels(config.log_level).ok(), "{}", config.log_level);
   for (const auto& [name, level] : config.log_levels) {
     const std::optional<LogModule> module = LogModuleNamed(name);

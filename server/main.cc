@@ -192,7 +192,8 @@ class EndSignals {
   const std::function<void()> on_hang_up_;
   std::atomic<bool> over_ = false;
   std::atomic<bool> come_ = false;
-  std::atomic<bool> asked_ = false;  // by this process, and no signal has come since
+  std::atomic<bool> asked_ =
+      false;  // set by Ask; the next signal that comes while the server stops is ignored
   Mutex mutex_;
   Condition first_;
   std::thread thread_;  // last, because it uses the members above
@@ -252,7 +253,7 @@ int Run(const ServerConfig& config, const CommandLine& line) {
   server.WhenReplaced([&] {
     spdlog::critical("another server of the cluster is active now, so this server ends");
     replaced = true;
-    // If a signal has already come, a second one would end the process at once.
+    // If a signal has already come, the server is already stopping.
     if (!signals.come()) signals.Ask();
   });
   server.WhenToEnd([&](std::string_view why, bool at_once) {
@@ -313,7 +314,8 @@ constexpr const char* kFooter =
 int Main(int argc, char** argv) {
   // Signals are blocked first, so that an early one is not lost.
   MaskEndSignals(SIG_BLOCK);
-  // Only the owner may read the files: pages, and the secret that fingerprints depend on.
+  // Only the owner may read the store's files. They hold pages, and the secret that fingerprints
+  // depend on.
   umask(S_IRWXG | S_IRWXO);
   CLI::App app(
       "Freshet, the recrawl scheduler: a server that decides which page a crawler fetches next.",
@@ -357,9 +359,9 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace freshet
 
-// jemalloc reads this at the start. With it, background threads return memory that has been free
-// for ten seconds. Without it only allocating threads do so, and an idle server would keep the
-// memory of an earlier flood of calls.
+// jemalloc reads this at the start. With this setting, background threads return memory that has
+// been free for ten seconds. Without it only allocating threads return memory, and an idle server
+// would keep the memory of an earlier flood of calls.
 extern "C" {
 extern const char* malloc_conf;
 const char* malloc_conf = "background_thread:true";

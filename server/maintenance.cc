@@ -28,7 +28,8 @@ namespace {
 constexpr int kWhole = 0;
 constexpr int kNotWhole = 1;
 
-// A repair may need the disk space that the server keeps in reserve.
+// The options of the store, but without the disk space that the server keeps in reserve: a repair
+// may need that space.
 StoreOptions OptionsOf(const ServerConfig& config) {
   StoreOptions options = StoreOptionsOf(config);
   options.reserve_bytes = 0;
@@ -200,7 +201,7 @@ int RunRestore(const ServerConfig& config, const std::string& checkpoint, bool l
   if (!report.ok()) return FailedAs(*as_owner, "cannot restore", report.status());
   if (report->ok()) {
     const int pages = PrintReport("restored", config.data_dir, *report);
-    // A standby that was killed may have stored half of a commit.
+    // If the checkpoint is from a standby that was killed, it may hold half of a commit.
     return leave_cluster ? std::max(pages, RepairFrontierOf(config)) : pages;
   }
   (void)PrintReport("did not restore", config.data_dir, *report);

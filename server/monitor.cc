@@ -201,11 +201,11 @@ std::string Monitor::StatusJson() const {
 void Monitor::Sample() {
   Serving* serving = serving_;
   if (serving == nullptr) return;
-  // While the server is not ready and gets no traffic, no commit would notice that the disk has
-  // space again.
+  // A server with a full disk is not ready and gets no traffic, so no commit would notice that the
+  // disk has space again.
   if (health_.full()) serving->store().TryResume().IgnoreError();
   const ServerStatus status = Gather(*serving);
-  // Background work of the store may fail even if there are no commits.
+  // Background work of the store can fail even if there are no commits.
   watch_.Look(status.stall, status.store, status.now);
   SayIfAhead(status.now);
   history_.Add(status.now, figures_.Make(status));

@@ -58,14 +58,14 @@ class Monitor {
   [[nodiscard]] ServerStatus GatherStarting() const;
   [[nodiscard]] ServerStatus Gather(const Serving& serving) const;
   [[nodiscard]] bool stopping() const;
-  // Why requests are not accepted. Empty = they are accepted, or the server is a standby and
-  // `standby_counts` is set.
+  // The reason why requests are not accepted. Empty = they are accepted, or the server is a standby
+  // and `standby_counts` is set.
   [[nodiscard]] std::string NotReady(bool standby_counts) const;
   [[nodiscard]] ConsoleState State() const;
   [[nodiscard]] std::string StatusJson() const;
   [[nodiscard]] std::string Overview() const;
-  // Whether anybody may see the console, even without an identity. If so, the console leaves out
-  // data of single tenants.
+  // Whether the console can be seen without an identity. If so, it leaves out data of single
+  // tenants.
   [[nodiscard]] bool console_is_open() const;
   // The assignments that the console shows.
   [[nodiscard]] std::vector<RecentAssignment> Recent(const Serving& serving) const;

@@ -20,7 +20,7 @@ void SayStored(std::string_view key) {
   Log().info("{}: the value that an operator set at run time stays in force", key);
 }
 
-// These functions are called on a shard's thread, after earlier changes by operators.
+// The three functions below are called on a shard's thread, after earlier changes by operators.
 void FollowRate(const ServerContext& context, const Settings& stored, Rate rate) {
   if (stored.crawl_rate) return SayStored("crawl_rate");
   if (context.rates.status().shared && !context.router.division().keeps()) {
@@ -124,7 +124,8 @@ void Reloader::TakeSettings(const ServerConfig& fresh, const Names& names) const
   const auto polite = names.lower_bound("politeness.");
   const bool politeness = polite != names.end() && polite->compare(0, 11, "politeness.") == 0;
   if (!rate && !policy && !politeness) return;
-  // The change stores nothing, but runs in order with earlier and later changes by operators.
+  // This change stores nothing. It only makes the functions run in order with other changes by
+  // operators.
   context_.settings.Change(
       [](Settings*) {},
       [&context = context_, rate, policy, politeness, crawl_rate = fresh.crawl_rate,

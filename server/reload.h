@@ -28,8 +28,8 @@ class Reloader {
  private:
   using Names = std::set<std::string, std::less<>>;
 
-  // Returns true if the change of a TLS or authentication key needs a restart. These keys do so
-  // only if a value is set for the first time or removed.
+  // Returns true if a key of TLS or authentication has changed in a way that needs a restart: a
+  // value was set for the first time or removed.
   [[nodiscard]] bool NeedsRestart(const std::string& name, const ServerConfig& fresh) const;
   void TakeRates(const ServerConfig& fresh) const;
   // Applies the settings that operators can also change at run time. The operators' values take

@@ -30,7 +30,7 @@
 namespace freshet {
 namespace {
 
-// How long to wait for calls that did not end when they were asked to.
+// The maximum time to wait for calls that have been asked to end.
 constexpr Duration kShutdownDeadline = Duration::Seconds(5);
 // How long to wait for other divisions to answer the items that were sent to them.
 constexpr Duration kDivisionsDeadline = Duration::Seconds(1);
@@ -58,7 +58,8 @@ std::unique_ptr<DivisionPeers> PeersOf(const ServerConfig& config, Door& door, C
       config, door, clock, [cluster](uint32_t division) { return cluster->WhoServes(division); });
 }
 
-// Forwards the crawl-frontier API from divisions that do not serve it.
+// Makes the forwarder for calls of the crawl-frontier API; nullptr = this server serves the API, or
+// the API is off, or cluster.address is empty.
 std::unique_ptr<CallForwarder> FrontierCallsOf(const ServerConfig& config, Door& door, Clock& clock,
                                                ForwardCounters& counters, Cluster* cluster) {
   const bool elsewhere = config.frontier_enabled && !config.has_frontier();
@@ -87,7 +88,8 @@ Rate RateOf(const Settings& settings, const ServerConfig& config) {
   return rate;
 }
 
-// Calls `call` at most once for each value of at_once. The result may outlive the server.
+// Wraps `call` so that it is called at most once for each value of `at_once`. The result may
+// outlive the server.
 Serving::End Once(Serving::End call) {
   // One flag for an orderly end, and one for an immediate end.
   const auto called = std::make_shared<std::array<std::atomic<bool>, 2>>();
@@ -249,7 +251,7 @@ std::unique_ptr<SharedRate> Serving::MakeSharedRate(Clock& clock, const Settings
 
 void Serving::ReportFailure() {
   health_.ReportFailure();
-  // No standby could take over while this server still confirms its turn, so it must end.
+  // No standby can take over as long as this server keeps its turn, so this server must end.
   if (cluster_ != nullptr) end_("its store takes nothing any more", /*at_once=*/false);
 }
 
@@ -277,7 +279,7 @@ Status Serving::AddConfiguredSources() {
 
 StatusOr<int> Serving::Open() {
   RETURN_IF_ERROR(AddConfiguredSources());
-  // Streams whose callers have lost access end too.
+  // Ends the streams of callers that have lost access.
   door_.SetListener([this] { calls_.streams.CheckCallers(); });
   AuditRefusals(door_.authoriser(), *audit_);
   const std::vector<std::string> names = AddMethods();
@@ -357,7 +359,8 @@ void Serving::WithoutWaitingForKafka(const std::function<void()>& work) {
 
 void Serving::AwaitStandbys() {
   if (cluster_ == nullptr) return;
-  // A standby does not read the log while it loads the pages, but still counts as a successor.
+  // While a standby loads the pages, it does not read the log and is not ready. Such a standby
+  // still counts as a successor.
   had_successor_ = HasSuccessor();
   standbys_.AskToLoad();
   Clock& clock = context_.clock;
@@ -379,7 +382,7 @@ void Serving::AwaitStandbys() {
 }
 
 void Serving::StopServing() {
-  // A call that waits for a commit keeps its port open.
+  // The port cannot close while a call waits for a commit.
   WithoutWaitingForKafka([this] { EndCalls(); });
 }
 
@@ -392,7 +395,8 @@ bool Serving::HasSuccessor() const {
 
 void Serving::LookAtTurn(Instant now) {
   if (cluster_ == nullptr) return;
-  // If Kafka is unreachable, the turn is not confirmed, and another server could not do better.
+  // If Kafka is unreachable, the turn is not confirmed, and another server would have the same
+  // problem.
   if (!cluster_->sure() || cluster_->log().Stats().waiting == 0) return waits_since_.reset();
   if (!waits_since_) waits_since_ = now;
   const Duration waited = now - *waits_since_;
@@ -414,10 +418,11 @@ void Serving::LookAtDisk(Instant now) {
   const Duration silence = disk_.Look(store_->writes(), now);
   if (cluster_ == nullptr || !cluster_->sure()) return;
   if (silence < config_.cluster.silence * kSilencesOfWaiting) return;
-  // A stopping server no longer receives reports of standbys.
+  // A stopping server no longer receives reports of standbys, so a successor that was known earlier
+  // counts too.
   if (!had_successor_ && !HasSuccessor()) return;
-  // An orderly end would wait for the disk and keep the turn until then. The log has the writes
-  // that are not on the disk.
+  // An orderly end would wait for the disk and keep the turn until then. No write is lost, because
+  // the log has the writes that are not on the disk.
   end_(fmt::format("the disk has answered no write for {:.0f} s, and a standby is ready",
                    silence.seconds()),
        /*at_once=*/true);
@@ -433,8 +438,8 @@ void Serving::EndCalls() {
   if (shared_settings_ != nullptr) shared_settings_->Stop();
   indexnow_.Stop();
   if (grpc_port_.server() == nullptr) return;
-  // Workers may still report results for a while. Then every stream ends, after everything that was
-  // read from it was acknowledged.
+  // Workers may still report results for a while. Then every stream ends once everything that was
+  // read from it is acknowledged.
   calls_.streams.NoticeDraining();
   // If another server takes over, workers can report to it instead. It serves only after this
   // server has ended, so the grace period is skipped.
@@ -451,7 +456,7 @@ void Serving::EndCalls() {
         [](const ShardView& view) { view.epochs.Cancel(view.now, ServerIsStopping()); });
   }
   (void)calls_.streams.WaitUntilEmpty(kShutdownDeadline);
-  // Ends a policy change that waits for its plan with an error.
+  // A policy change that still waits for its plan ends with an error.
   plans_.Stop();
   health_calls_.EndWatches();
   if (console_ != nullptr) console_->Stop();
@@ -479,11 +484,11 @@ Status Serving::Close() {
   work_.upkeep.Stop();
   StopShards();
   const Status health = store_->health();
-  // From here on the disk does not matter to others, because the log has all writes.
+  // From here on a slow disk delays no other server, because the log has all writes.
   disk_watch_ = nullptr;
   if (cluster_ != nullptr) cluster_->Leave();
   const Status closed = store_->Close();
-  // A full disk has not lost anything that was acknowledged.
+  // A full disk is not an error here, because everything that was acknowledged is stored.
   return health.ok() || absl::IsResourceExhausted(health) ? closed : health;
 }
 

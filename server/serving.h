@@ -39,8 +39,8 @@ namespace freshet {
 
 class Serving;
 
-// Measures how long the disk has not completed any of its writes. One thread calls Look; any thread
-// may call `lasts`.
+// Measures for how long the disk has completed none of the writes in progress. One thread calls
+// Look; any thread may call `lasts`.
 class DiskSilence {
  public:
   // Updates and returns the duration of the silence. Must be called periodically.
@@ -51,7 +51,7 @@ class DiskSilence {
     lasts_ = now - *answered_;
     return lasts_;
   }
-  // 0 = the disk responds, or no write is in progress.
+  // The duration of the silence; 0 = the disk responds, or no write is in progress.
   [[nodiscard]] Duration lasts() const { return lasts_; }
 
  private:
@@ -98,7 +98,7 @@ class Serving {
   // number.
   [[nodiscard]] StatusOr<int> Open();
   // In a cluster, waits until the standbys have loaded the pages, so that one of them can take over
-  // at once. Waits at most for cluster.handover. The server continues to serve meanwhile.
+  // at once. Waits at most for cluster.handover. Meanwhile the server continues to serve.
   void AwaitStandbys();
   // Accepts no more calls, lets open calls end, and returns pages that were leased ahead of demand.
   void StopServing();
@@ -125,7 +125,8 @@ class Serving {
   [[nodiscard]] IndexNowReceiver& indexnow() { return indexnow_; }
   // Answers the console; nullptr before Open.
   [[nodiscard]] ConsoleCalls* console() const { return open_console_; }
-  // How long the disk has not completed any write; 0 = it responds, or has no write.
+  // How long the disk has not completed any write; 0 = the disk responds, or no write is in
+  // progress.
   [[nodiscard]] Duration disk_silence() const { return disk_.lasts(); }
 
  private:
@@ -156,7 +157,7 @@ class Serving {
   // Ends this server in favor of a ready standby if Kafka confirms this server's turn but accepts
   // none of its commits for too long.
   void LookAtTurn(Instant now);
-  // Does the same if the disk does not respond.
+  // Ends this server in favor of a ready standby if the disk does not respond for too long.
   void LookAtDisk(Instant now);
   // Whether a standby is ready to take over at once.
   [[nodiscard]] bool HasSuccessor() const;
@@ -173,16 +174,18 @@ class Serving {
   Health& health_;
   Door& door_;
   const End end_;
-  std::atomic<bool> had_successor_ = false;  // when this server was told to end
-  std::optional<Instant> waits_since_;       // since when commits wait for Kafka while the turn is
-                                             // confirmed; used by watch_
-  DiskSilence disk_;                         // used by disk_watch_
+  std::atomic<bool> had_successor_ = false;  // HasSuccessor() when the server was told to stop
+  // The time since which commits wait for Kafka although it confirms the turn; unset = they do not.
+  // Used by watch_.
+  std::optional<Instant> waits_since_;
+  DiskSilence disk_;  // used by disk_watch_
+
   // Later members use earlier ones.
   const std::unique_ptr<AuditLog> audit_;
   const std::unique_ptr<Cluster> cluster_;  // nullptr = a single server
-  std::unique_ptr<Forwarder> forwarder_;    // until this server serves
-  // Sends calls of the crawl-frontier API to the first division; nullptr = the API is served here
-  // or not at all.
+  std::unique_ptr<Forwarder> forwarder_;    // nullptr once this server serves
+  // Sends calls of the crawl-frontier API to the division that serves it; nullptr = such calls are
+  // not forwarded.
   const std::unique_ptr<CallForwarder> frontier_calls_;
   // nullptr = there is no other division.
   const std::unique_ptr<DivisionPeers> divisions_;
@@ -200,11 +203,10 @@ class Serving {
   Dispatcher dispatcher_;
   Work work_;
   PlanRunner plans_;
-  const std::unique_ptr<SharedRate>
-      shared_rate_;  // nullptr = the crawl rate is only for this server
+  const std::unique_ptr<SharedRate> shared_rate_;  // nullptr = this server shares no crawl rate
   OwnRate own_rate_;
   const std::unique_ptr<SharedSettings>
-      shared_settings_;  // nullptr = the settings are only for this server
+      shared_settings_;  // nullptr = this server shares no settings
   UrlPages url_pages_;
   const ServerContext context_;
   const std::unique_ptr<SharedModel> model_;  // nullptr = the shards learn from their own pages
@@ -213,9 +215,9 @@ class Serving {
   IndexNowReceiver indexnow_;
   GrpcPort grpc_port_;
   std::unique_ptr<Ticker> watch_;       // checks open calls and the turn
-  std::unique_ptr<Ticker> disk_watch_;  // until this server gives up the turn
+  std::unique_ptr<Ticker> disk_watch_;  // nullptr once this server has given up the turn
   std::unique_ptr<ConsoleCalls> console_;
-  std::atomic<ConsoleCalls*> open_console_{nullptr};  // set when it can be used
+  std::atomic<ConsoleCalls*> open_console_{nullptr};  // nullptr = not ready for use yet
 };
 
 }  // namespace freshet

@@ -9,13 +9,15 @@
 namespace freshet {
 namespace {
 
-// How soon a standby that is no longer needed, or that is stopping, ends a load.
+// The interval at which a load checks whether the server is stopping or the load is no longer
+// needed.
 constexpr Duration kLookInterval = Duration::Millis(500);
 constexpr std::chrono::seconds kAfterFailure{10};
-// Shards finish learning one after the other, and each time the pages must be loaded again.
+// The pause after loaded pages have become outdated. Every shard that finishes learning makes them
+// outdated, and the shards finish one after the other.
 constexpr std::chrono::seconds kAfterOutdating{3};
-// Each followed record wastes some bytes of memory, which the next load frees. These are the limits
-// of followed records between two loads: the least limit, and the limit for each page.
+// Each followed record wastes some bytes of memory, which the next load frees. Between two loads, a
+// standby follows at most the sum of these: a fixed number of records, and a number for each page.
 constexpr uint64_t kFollowedAtLeast = 1'000'000;
 constexpr uint64_t kFollowedPerPage = 8;
 
@@ -31,8 +33,8 @@ bool Standby::MayOwn() {
 
 bool Standby::MayOwnSoon() {
   const bool may_come = TurnMayCome();
-  // This server may have got the turn meanwhile. Pages that are not loaded by then are loaded as in
-  // a normal start.
+  // This server may have got the turn in the meantime. Pages that are not loaded by then are loaded
+  // as in a normal start.
   if (hooks_.has_turn()) return loaded_.has_value();
   if (!may_come) {
     if (loaded_) spdlog::info("the active server goes on serving; this one stays a standby");
@@ -40,10 +42,11 @@ bool Standby::MayOwnSoon() {
     tried_ = false;
     return false;
   }
-  // The log has been read up to its present end.
+  // The caller has read the log up to its present end, so loaded pages are up to date.
   has_loaded_ = loaded_.has_value();
   if (loaded_) return true;
-  // A load that was cancelled, has failed or is outdated starts again.
+  // Starts a load. If the last load was cancelled, failed or became outdated, a new one starts at a
+  // later call.
   return !std::exchange(tried_, false) && Steady::now() >= rests_until_;
 }
 

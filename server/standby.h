@@ -25,19 +25,19 @@ struct StandbyHooks {
   // Makes this server a candidate for the turn.
   std::function<Status()> stand;
   std::function<bool()> has_turn;
-  // Whether the serving server may be gone. May block briefly.
+  // Whether the serving server might be gone. May block briefly.
   std::function<bool()> other_is_silent;
-  // Whether the serving server waits until this one has loaded the pages, or the configuration asks
-  // for a hot standby.
+  // Whether this server should load the pages now: the serving server waits for that, or the
+  // configuration asks for a hot standby.
   std::function<bool()> is_asked_for;
-  // The functions of ShardsLoader.
+  // Load and Follow of ShardsLoader.
   std::function<StatusOr<LoadedShards>(Store&, LoadOptions)> load;
   std::function<Status(LoadedShards&, uint16_t, FollowedChanges)> follow;
   std::function<Status(Store&, LoadedShards&)> finish;
 };
 
-// The standby. Owner thread only while the store is not open, unless Follower or a comment here
-// says otherwise.
+// The standby. While the store is not open, only the owner thread may use it, unless Follower or a
+// comment here says otherwise.
 class Standby final : public Follower {
  public:
   // Loads end early when `stop` is set, and report to `progress`. Both outlive this object.
@@ -51,9 +51,10 @@ class Standby final : public Follower {
   Status Update(uint16_t partition, FollowedChanges changes) override;
   void Outdate() override;
 
-  // Whether all pages of the store are loaded, and up to date with the log. Thread-safe.
+  // Whether all pages of the store are loaded and up to date with the log. Thread-safe.
   [[nodiscard]] bool loaded() const { return has_loaded_; }
-  // Finishes and returns the loaded shards of the opened store; unset = they must still be loaded.
+  // Completes the shards that were loaded for the opened store, and returns them. Unset = there are
+  // none, so the caller must load the pages.
   [[nodiscard]] std::optional<LoadedShards> Take(Store& store);
 
  private:
@@ -61,7 +62,7 @@ class Standby final : public Follower {
 
   [[nodiscard]] bool TurnMayCome() { return hooks_.is_asked_for() || hooks_.other_is_silent(); }
   void Drop();
-  // Starts no load for `time`.
+  // Prevents loads for `time`.
   void Rest(std::chrono::seconds time) { rests_until_ = Steady::now() + time; }
 
   const StandbyHooks hooks_;

@@ -55,7 +55,7 @@ StatusOr<LoadedStore> Starter::Load(rocksdb::Env* env, const DescriptorPlan& fil
   RETURN_IF_ERROR(OpenStore(env, files, &loaded));
   ASSIGN_OR_RETURN(loaded.audit, OpenAudit());
   RETURN_IF_ERROR(progress_.GoOn());
-  // The server is no longer a standby.
+  // The server is no longer a standby, so it no longer reports as one.
   loaded.reporter = nullptr;
   RETURN_IF_ERROR(LoadPages(&loaded));
   RETURN_IF_ERROR(LoadFrontier(&loaded));
@@ -101,7 +101,7 @@ Status Starter::OpenStore(rocksdb::Env* env, const DescriptorPlan& files, Loaded
 void Starter::LookAtTurn(const Cluster& cluster) {
   const Instant now = clock_.Now();
   const uint64_t rows = progress_.open.rows_taken_in;
-  // While Kafka does not confirm the turn, another server could not do better.
+  // If Kafka does not confirm the turn, another server would have the same problem.
   if (!cluster.sure() || !stuck_since_ || rows != rows_then_) {
     stuck_since_ = now;
     rows_then_ = rows;
@@ -144,7 +144,7 @@ Status Starter::JoinCluster(LoadedStore* loaded, StoreOptions* options) {
 Status Starter::Forward(int connections, LoadedStore* loaded) {
   loaded->forwarder = std::make_unique<Forwarder>(
       config_, static_cast<size_t>(connections), door_, clock_, progress_.forwarding,
-      // The function may outlive this object.
+      // The function does not capture `this`, because it can outlive this object.
       [&progress = progress_, cluster = loaded->cluster.get()] {
         StatusOr<std::optional<ServingPeer>> peer = cluster->WhoServes();
         if (peer.ok()) progress.SetPeer(*peer);

@@ -72,8 +72,9 @@ struct LoadedStore {
   std::unique_ptr<Cluster> cluster;  // nullptr = a single server; used by the store
   std::unique_ptr<Forwarder>
       forwarder;  // nullptr = no calls are accepted until this server serves; uses cluster
-  std::unique_ptr<StandbyReporter> reporter;  // nullptr = the same; uses cluster and forwarder
-  ForwardCounters* forwarding = nullptr;      // counts forwarded calls; outlives this object
+  std::unique_ptr<StandbyReporter>
+      reporter;  // nullptr = this server does not report as a standby; uses cluster and forwarder
+  ForwardCounters* forwarding = nullptr;  // counts forwarded calls; outlives this object
   std::unique_ptr<Store> store;
   LoadedShards pages;                  // these use the store
   std::unique_ptr<Frontier> frontier;  // nullptr = not served; uses the store
@@ -84,8 +85,8 @@ struct LoadedStore {
 class Starter {
  public:
   // `begun`: when the server started. All references outlive this object. `clock` and `observer`
-  // are passed to the shards, and also outlive the loaded store. `on_replaced`: see Cluster::Join.
-  // `door` is used for calls that arrive before the server serves.
+  // are passed to the shards, so they also outlive the loaded store. `on_replaced`: see
+  // Cluster::Join. `door` is used for calls that arrive before the server serves.
   Starter(const ServerConfig& config, Clock& clock, Door& door, Instant begun,
           StartProgress& progress, ShardObserver& observer,
           std::function<void()> on_replaced = nullptr)
@@ -133,8 +134,8 @@ class Starter {
   // its pages.
   std::atomic<int64_t> asked_to_load_until_ = 0;
   bool standing_by_ = false;  // already logged that this server is a standby
-  // Since when this server has had the turn and has read no row. Used by the thread that reports
-  // the progress of opening.
+  // The time since which this server has had the turn without reading a row. Used by the thread
+  // that reports the progress of opening.
   std::optional<Instant> stuck_since_;
   uint64_t rows_then_ = 0;
   bool gave_up_ = false;

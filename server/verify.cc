@@ -38,7 +38,8 @@ constexpr size_t kSlice = 1024;
 // single precision.
 constexpr double kSumTolerance = 1e-5;
 
-// A shard that owns every slot, with the records that it was loaded with. Owner thread only.
+// A shard that owns every slot, and that also keeps the records from which it was loaded. Owner
+// thread only.
 class LoadedShard final : public LoadVisitor {
  public:
   LoadedShard(ShardState& state, std::function<void(std::string)> problem)
@@ -99,8 +100,8 @@ class DerivedVerifier {
   }
 
  private:
-  // Makes the text safe to print, because names that clients chose must not control the operator's
-  // terminal.
+  // Adds a problem to the report. The text is made safe to print, because names that clients chose
+  // must not control the operator's terminal.
   void Problem(const std::string& text) {
     ++report_.problem_count;
     if (report_.problems.size() < VerifyReport::kMaxProblems) {
@@ -184,7 +185,8 @@ class DerivedVerifier {
       if (entry.count == 0 || sources_.contains(source)) continue;
       StrangeSource& strange = strange_[source];
       if (strange.pages == 0) strange.first = page.number;
-      // All signals of one page are noted consecutively.
+      // All signals of one page are noted one after the other, so only the last page must be
+      // compared.
       if (strange.pages == 0 || strange.last != page.number) ++strange.pages;
       strange.last = page.number;
     }
