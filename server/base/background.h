@@ -1,5 +1,4 @@
-// One thread for work that may wait for a disk and belongs to no shard, namely lists and
-// checkpoints.
+// A thread for work that waits for the disk and belongs to no shard, such as lists and checkpoints.
 #ifndef FRESHET_SERVER_BASE_BACKGROUND_H_
 #define FRESHET_SERVER_BASE_BACKGROUND_H_
 

@@ -35,7 +35,7 @@ IpAddress NetworkOf(const IpAddress& address) {
   if (address.ipv4()) return address;
   IpAddress network = address;
   std::fill(network.pieces.begin() + 4, network.pieces.end(), uint16_t{0});
-  // The loopback address ::1 has a first half of zeros, so it stays whole.
+  // The first half of the loopback address ::1 is zero, so this address stays whole.
   return network.none() ? address : network;
 }
 

@@ -97,14 +97,15 @@ class ClientTurns {
     Work work;
     size_t weight = 0;
   };
-  // How much a waiting client has been served, and then the order of arrival.
+  // The order of waiting clients: first by how much each has been served, then by arrival.
   using Turn = std::pair<uint64_t, uint64_t>;
 
-  // Gives the client a turn if this is its only item. `items`: how many it has now.
+  // Counts a new item, and gives the client a turn if it has no other item. `items`: the client's
+  // number of items, including the new one.
   void Added(const Client& client, size_t items) {
     ++size_;
     if (items > 1) return;
-    // A client that was served just now does not come before those that have waited since.
+    // A client that was served just now must not overtake clients that were already waiting.
     const auto served = served_.find(client);
     const uint64_t start = served == served_.end() ? now_ : std::max(now_, served->second);
     turns_.emplace(Turn{start, ++pushed_}, client);
@@ -114,7 +115,7 @@ class ClientTurns {
   std::map<Turn, Client> turns_;             // the turns of the clients in work_, the next first
   std::map<Client, uint64_t> served_;  // empty if no work waits; values up to `now_` have no effect
   size_t most_served_ = kFewServed;    // above this size, entries up to `now_` are erased
-  uint64_t now_ = 0;                   // how far the last client has been served
+  uint64_t now_ = 0;  // how much the last popped client had been served before its turn
   uint64_t pushed_ = 0;
   size_t size_ = 0;
 };

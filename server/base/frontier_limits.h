@@ -19,8 +19,9 @@ inline constexpr size_t kMaxUrlsPerBatch = 10'000;
 inline constexpr size_t kMaxFrontierCrawls = 10'000;
 // Crawl ids that Freshet schedules. The same number of crawl ids may be in shadow mode in addition.
 inline constexpr size_t kMaxScheduledCrawls = 16;
-// Pages of a crawl id in shadow mode that a report reads, at most and by default; the number of
-// sampled pages with which it computes; and the number of examples in it, at most and by default.
+// Limits of a report about a crawl id in shadow mode: the pages that it reads, at most and by
+// default; the number of sampled pages with which it computes; and the number of examples in it, at
+// most and by default.
 inline constexpr uint64_t kMaxShadowReportPages = 1'000'000;
 inline constexpr uint64_t kUsualShadowReportPages = 200'000;
 inline constexpr size_t kShadowReportSample = 2000;
@@ -32,8 +33,8 @@ inline constexpr uint64_t kMaxFlights = 10'000'000;
 inline constexpr size_t kMaxWaitingUrls = 65'536;
 // URLs that one commit covers. A long URL counts as several (CostOf in server/base/mailbox.h).
 inline constexpr size_t kMaxUrlsPerCommit = 4096;
-// A turn of the frontier takes as many URLs as fit into this processor time, but at least
-// kLeastUrlsPerTurn.
+// A turn of the frontier takes at least kLeastUrlsPerTurn URLs, and more if they fit into this
+// processor time.
 inline constexpr Duration kUrlTurnTime = Duration::Millis(20);
 inline constexpr size_t kLeastUrlsPerTurn = 256;
 // URLs that one call receives before the frontier asks whether the call has written them.

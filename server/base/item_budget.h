@@ -40,7 +40,7 @@ class ItemBudget {
     Fill(now);
     return left_ >= 0 ? Duration() : Duration::FromSeconds(-left_ / per_second_);
   }
-  // Returns true if the bucket is as full as it was at first.
+  // Returns true if the bucket is full, as it was at the start.
   [[nodiscard]] bool Full(Instant now) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     Fill(now);

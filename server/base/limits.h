@@ -83,19 +83,21 @@ static_assert(kMaxItemsPerMessage <= static_cast<int>(kMaxEventsPerCommit));
 // A message enters a shard in parts of this many events, so that events of other clients can be
 // served in between.
 inline constexpr size_t kEventsTogether = 128;
-// A turn of a shard takes as many events as fit into this processor time, but at least one part. If
-// the events take longer than earlier ones did, the turn ends after kLongestEventTurn.
+// A turn of a shard takes at least one part, and more events if they fit into this processor time.
+// If the events take longer than earlier ones did, the turn ends after kLongestEventTurn.
 inline constexpr Duration kEventTurnTime = Duration::Millis(25);
 inline constexpr Duration kLongestEventTurn = Duration::Millis(50);
 inline constexpr size_t kMaxReadyAssignments = 65'536;
 // Single-page reads that may wait for one shard, and how many of them one turn of the shard serves.
 inline constexpr size_t kMaxWaitingReads = 256;
 inline constexpr size_t kReadsPerTurn = 16;
-// Checkpoints and compactions accepted: one runs, the others wait.
+// Checkpoints and compactions that are accepted at the same time. One of them runs, and the others
+// wait.
 inline constexpr size_t kMaxUpkeeps = 4;
 // Lists and exports in progress.
 inline constexpr size_t kMaxListings = 64;
-// Calls that one server of a cluster sends to the others for workers whose credit it lends out.
+// Calls that one server of a cluster sends to the others in order to lend out the credit of its
+// workers.
 inline constexpr size_t kMaxLentCalls = 2000;
 
 // --- The HTTP port and the configuration
@@ -103,14 +105,14 @@ inline constexpr size_t kMaxLentCalls = 2000;
 // Larger headers are answered with 431, larger bodies with 413.
 inline constexpr size_t kMaxHttpHeaderBytes = 8 << 10;
 inline constexpr size_t kMaxHttpBodyBytes = 16 << 10;
-// Bytes of a request body to /indexnow, and how many bodies above kMaxHttpBodyBytes are held at a
-// time: 16 MiB in all.
+// Bytes of a request body to /indexnow, and the number of bodies above kMaxHttpBodyBytes that are
+// held at the same time: 16 MiB in all.
 inline constexpr size_t kMaxIndexNowBodyBytes = 2 << 20;
 inline constexpr size_t kMaxLargeHttpBodies = 8;
 // URLs of one request to /indexnow; the protocol sets this limit.
 inline constexpr int kMaxIndexNowUrls = 10'000;
-// Bytes of URLs that wait until their keys are checked, and the number of unchecked keys in total
-// and of one host.
+// Bytes of URLs that wait until their keys are checked; the number of unchecked keys, in total and
+// of one host.
 inline constexpr size_t kMaxIndexNowPendingBytes = 16 << 20;
 inline constexpr size_t kMaxIndexNowPendingKeys = 256;
 inline constexpr size_t kMaxIndexNowKeysOfHost = 4;
@@ -118,7 +120,7 @@ inline constexpr size_t kMaxIndexNowKeysOfHost = 4;
 inline constexpr size_t kMaxIndexNowKeys = 65'536;
 // Bytes of a file that holds a key; keys have 8 to 128 characters.
 inline constexpr size_t kMaxKeyFileBytes = 1024;
-// Key files that are fetched at a time, and how many of them for one sender. Each fetch has a
+// Key files that are fetched at the same time, in total and for one sender. Each fetch has a
 // thread, which mostly waits for the host.
 inline constexpr int kKeyFetchThreads = 32;
 inline constexpr int kKeyFetchesOfSender = kKeyFetchThreads / 8;

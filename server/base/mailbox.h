@@ -52,8 +52,8 @@ class Mailbox {
   // stop.
   static constexpr size_t kLittle = 16;
 
-  // An item of `weight` events. It takes as long as `cost` typical events, if `cost` is greater
-  // than `weight` (CostOf).
+  // An item of `weight` events. If `cost` is greater than `weight`, the item takes as long as
+  // `cost` typical events (CostOf).
   struct Part {
     T item;
     size_t weight = 0;
@@ -91,14 +91,14 @@ class Mailbox {
            .expires = over ? now + limits_.patience : Instant::Infinite(),
            .client = client});
     }
-    // Here and below the mutex is released before the consumer is notified, because the consumer
-    // would otherwise wake up only to wait for the mutex.
+    // Here and below, the mutex is released before the consumer is notified. Otherwise the consumer
+    // would wake up only to wait for the mutex.
     lock.Unlock();
     condition_.NotifyOne();
     return over ? PushOutcome::kTakenOver : PushOutcome::kTaken;
   }
-  // Adds an item of the server itself, whatever the limits: the server's logic bounds the number of
-  // these items. The item takes as long as `cost` events.
+  // Adds an item of the server itself, even above the limits: the server's logic bounds the number
+  // of these items. The item takes as long as `cost` events.
   PushOutcome PushAlways(T&& item, uint64_t client = 0, size_t cost = 0) FRESHET_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     if (closed_) return PushOutcome::kClosed;
@@ -148,10 +148,11 @@ class Mailbox {
     condition_.NotifyOne();
   }
 
-  // Takes items from the front, client by client in turns, until their total cost reaches `most`.
-  // `taken` is the cost of items that were drained earlier, and counts toward the total. Always
-  // takes items without cost, and the first item if `taken` is 0. Moves items that have expired by
-  // `now` to `expired`; these do not count. Returns the total cost, including `taken`.
+  // Takes items from the front, client by client in turns, as long as their total cost stays within
+  // `most`. `taken` is the cost of items that were drained earlier, and counts toward the total.
+  // Always takes items without cost. If `taken` is 0, always takes the first item. Moves items that
+  // have expired by `now` to `expired`; these do not count. Returns the total cost, including
+  // `taken`.
   size_t Drain(size_t most, Instant now, std::vector<T>* items, std::vector<T>* expired,
                size_t taken = 0) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
@@ -165,9 +166,9 @@ class Mailbox {
     return taken;
   }
 
-  // Takes items from the front, client by client in turns, until their cost reaches `most` or the
-  // next item is one that was accepted above the bound. Returns the weight of the items. It counts
-  // until Release, because the items still wait elsewhere.
+  // Takes items from the front, client by client in turns, as long as their cost stays within
+  // `most`. Stops at an item that was accepted above the bound. Returns the weight of the items.
+  // This weight counts until Release, because the items still wait elsewhere.
   [[nodiscard]] size_t DrainAhead(size_t most, std::vector<T>* items) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     size_t taken = 0;

@@ -3,7 +3,7 @@
 namespace freshet {
 namespace {
 
-// MakeRoom goes through all buckets. This interval keeps a client that invents names from
+// MakeRoom visits all buckets. This minimum interval prevents a client that invents names from
 // triggering it at every call.
 constexpr Duration kBetweenRooms = Duration::Seconds(1);
 

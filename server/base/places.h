@@ -39,8 +39,8 @@ class Places {
 
   explicit Places(size_t most) : state_(std::make_shared<State>()) { state_->most = most; }
 
-  // Takes a place. Unset = all places are taken, or all that the client may have. `admin`: see
-  // Claim.
+  // Takes a place. Unset = all places are taken, or the client already holds its share. `admin`:
+  // see Claim.
   [[nodiscard]] std::optional<Place> Take(const std::string& client, bool admin) {
     const MutexLock lock(state_->mutex);
     const auto it = state_->by_client.find(client);
@@ -68,7 +68,8 @@ class Places {
     size_t most = 0;
     Mutex mutex;
     size_t taken FRESHET_GUARDED_BY(mutex) = 0;
-    absl::flat_hash_map<std::string, size_t> by_client FRESHET_GUARDED_BY(mutex);  // never zero
+    absl::flat_hash_map<std::string, size_t> by_client
+        FRESHET_GUARDED_BY(mutex);  // no count is zero
   };
 
   const std::shared_ptr<State> state_;

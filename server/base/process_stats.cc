@@ -65,7 +65,7 @@ ProcessStats ReadProcessStats(const std::string& proc) {
        it.increment(error)) {
     ++stats.open_fds;
   }
-  // Does not count the descriptor that reads the directory.
+  // The descriptor that reads the directory does not count.
   if (stats.open_fds > 0) --stats.open_fds;
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0) stats.max_fds = limit.rlim_cur;

@@ -19,9 +19,9 @@ class Reaper {
   Reaper(const Reaper&) = delete;
   Reaper& operator=(const Reaper&) = delete;
 
-  // Destroys the objects of the list, to which there may be no other references. First waits until
-  // the previous list is destroyed. Does nothing for an empty list. If no thread can be started,
-  // destroys the list on the calling thread.
+  // Destroys the objects of the list. Precondition: nothing else refers to the objects. First waits
+  // until the previous list is destroyed. Does nothing for an empty list. If no thread can be
+  // started, destroys the list on the calling thread.
   void Destroy(std::vector<std::shared_ptr<void>> list) {
     if (list.empty()) return;
     Join();

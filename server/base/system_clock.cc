@@ -32,7 +32,7 @@ Instant SystemClock::Now() {
 int64_t RisingTime::TakeLoss(int64_t ahead, int64_t steady) {
   int64_t from = slowed_at_.load(std::memory_order_relaxed);
   if (steady - from < kLosesOneIn) return 0;
-  // Only one of the threads that ask at the same time counts the loss.
+  // If several threads ask at the same time, only one of them counts the loss.
   if (!slowed_at_.compare_exchange_strong(from, steady, std::memory_order_relaxed)) return 0;
   return std::min(ahead, std::min(steady - from, kLongestStepUs) / kLosesOneIn);
 }

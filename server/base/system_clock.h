@@ -13,7 +13,7 @@ namespace freshet {
 class Clock {
  public:
   virtual ~Clock() = default;
-  // Never earlier than an instant returned before, on any thread.
+  // Returns the time, which is never earlier than a time that was returned before, on any thread.
   [[nodiscard]] virtual Instant Now() = 0;
   // How far Now is ahead of the machine's clock, because that clock was set back.
   [[nodiscard]] virtual Duration ahead() const { return {}; }
@@ -27,10 +27,10 @@ class Clock {
 // Thread-safe.
 class RisingTime {
  public:
-  // While time is ahead of the wall clock, it loses one microsecond in this many.
+  // While time is ahead of the wall clock, it loses one microsecond of every kLosesOneIn.
   static constexpr int64_t kLosesOneIn = 4;
-  // The maximum time between two readings that counts towards a loss. After a longer interval, time
-  // loses only as much as after one of this length.
+  // The longest interval between two readings that counts towards a loss. After a longer interval,
+  // time loses only as much as after this one.
   static constexpr int64_t kLongestStepUs = 1'000'000;
   // Time that is at most this far from the wall clock does not count as ahead.
   static constexpr int64_t kToleratedUs = 1000;

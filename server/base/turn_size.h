@@ -25,21 +25,22 @@ namespace freshet {
 // Owner thread only.
 class TurnSize {
  public:
-  // A turn takes at least `least` events, so that one commit covers many, and at most `most`. The
-  // aim is that it takes no longer than `time`.
+  // A turn takes at least `least` events, so that one commit covers many of them, and at most
+  // `most`. It should take no longer than `time`.
   TurnSize(size_t least, size_t most, Duration time)
       : least_(least), most_(most), time_(time), events_(most) {}
 
   [[nodiscard]] size_t events() const { return events_; }
-  // Records a turn: it served `events` events in the processor time `time`. `commit`: how long its
-  // commit took, on any thread. With a slow disk a turn may take as long as its commit.
+  // Records a turn that served `events` events in the processor time `time`. `commit`: how long the
+  // commit of the turn took, on any thread. If the commit is slow, the next turn may take as long
+  // as the commit did.
   void Took(size_t events, Duration time, Duration commit = {}) {
     if (events == 0) return;
     const Duration aim = std::max(time_, commit);
     const double fits = static_cast<double>(events) * aim.seconds() /
                         std::max(time.seconds(), Duration::Micros(1).seconds());
     const auto size = static_cast<size_t>(std::min(fits, static_cast<double>(most_)));
-    // A short turn of few events says little about long turns.
+    // A short turn of few events says little about long turns, so the size at most doubles.
     events_ = time > aim ? std::max(size, least_)
                          : std::clamp(std::min(size, 2 * events), events_, most_);
   }
