@@ -147,7 +147,8 @@ std::shared_ptr<const Identities> Authoriser::identities() const {
 StatusOr<Caller> Authoriser::Authorise(std::string_view path, const Credentials& credentials) {
   if (!enabled()) return Caller();
   const MethodRule* rule = FindMethod(path);
-  // A caller needs the role admin even to learn that an unknown method may not be called.
+  // The rule for unknown methods: a caller needs the role admin even to learn that a method is
+  // unknown.
   static constexpr MethodRule kUnknown;
   StatusOr<Caller> caller = Check(rule != nullptr ? *rule : kUnknown, credentials);
   if (caller.ok() && rule == nullptr) {

@@ -27,7 +27,7 @@ namespace freshet {
 // The credentials that a client has shown. Value type, thread-compatible.
 struct Credentials {
   std::optional<TokenDigest> token;  // the digest of a bearer token
-  // Whether an authorization header holds no token, or there are several of these headers.
+  // Whether an authorization header holds no token, or the call has several of these headers.
   bool malformed = false;
   // Whether the client has shown a certificate that the client CA signed.
   bool certificate = false;
@@ -61,8 +61,8 @@ class Caller {
   [[nodiscard]] Status CheckCrawlId(std::string_view canonical) const;
   [[nodiscard]] Status CheckHost(std::string_view canonical) const;
   [[nodiscard]] Status CheckSource(std::string_view name) const;
-  // Sets the client's number (ClientNumber). Shared tables count each client's share by this
-  // number.
+  // Sets the client's number (ClientNumber). Tables that clients share count each client's share by
+  // this number.
   void SetClient(uint64_t client) { client_ = client; }
   [[nodiscard]] Claim claim() const {
     if (identity_ == nullptr) return {.client = client_};
@@ -73,13 +73,14 @@ class Caller {
   // Sets the budget for items; nullptr = no limit. All calls and streams of a client share one
   // budget.
   void SetBudget(std::shared_ptr<ItemBudget> budget) { budget_ = std::move(budget); }
-  // Charges the client for `items` items, even if its budget is used up. Returns how long the
-  // server should not read from the client's stream.
+  // Charges the client for `items` items, even if its budget is used up. Returns for how long the
+  // server should stop reading from the client's stream.
   [[nodiscard]] Duration Pay(uint64_t items, Instant now) const;
-  // Returns how long the server should not read from the client; 0 = no pause. Charges nothing.
+  // Returns for how long the server should stop reading from the client; 0 = no pause. Charges
+  // nothing.
   [[nodiscard]] Duration Owes(Instant now) const;
-  // Charges the client for a call as for one item, and returns 0. If the budget is used up, charges
-  // nothing and returns how long the client must wait.
+  // Charges the client for a call like for one item, and returns 0. If the budget is used up,
+  // charges nothing and returns how long the client must wait.
   [[nodiscard]] Duration PayForCall(Instant now) const;
   // The ResourceExhausted error for a call that must wait for `wait`.
   [[nodiscard]] Status TooEarly(Duration wait) const;
@@ -115,8 +116,8 @@ class Authoriser {
   // `open` lists the values of MethodRule::open_as that need no identity. If `certificates` is set
   // and no identities are set yet, a client with a certificate from the client CA may do
   // everything. A client may send `items_per_second` unless its identity has another rate; 0 = no
-  // limit. `clock` outlives this, and tells whether a certificate has expired; nullptr = no
-  // certificate expires.
+  // limit. `clock` is for the expiry of certificates, and outlives this object; nullptr =
+  // certificates never expire.
   Authoriser(std::vector<std::string> open, bool certificates, double items_per_second = 0,
              Clock* clock = nullptr);
 
@@ -128,8 +129,8 @@ class Authoriser {
   // Replaces the identities. From now on, clients without one of these are refused.
   void SetIdentities(Identities identities) FRESHET_EXCLUDES(mutex_);
 
-  // A refused call that would have changed the server (ChangesServer). The views are valid during
-  // the call of the listener.
+  // A refused call that would have changed the server (ChangesServer). The views are valid while
+  // the listener runs.
   struct Refusal {
     std::string_view path;
     std::string who;                   // "identity NAME", or "nobody known"

@@ -82,7 +82,7 @@ class Door {
   Mutex reloading_;
   Paths paths_ FRESHET_GUARDED_BY(reloading_);
   std::string identities_text_ FRESHET_GUARDED_BY(reloading_);
-  // The last faults, to report each only once.
+  // The last fault of each file, kept so that a fault is reported only once.
   Status tls_fault_ FRESHET_GUARDED_BY(reloading_);
   Status identities_fault_ FRESHET_GUARDED_BY(reloading_);
   std::function<void()> changed_ FRESHET_GUARDED_BY(reloading_);

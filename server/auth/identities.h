@@ -67,7 +67,8 @@ class Identities {
 
   // nullptr = no identity has this token.
   [[nodiscard]] std::shared_ptr<const Identity> OfToken(const TokenDigest& digest) const;
-  // Returns the identity of the first name in the certificate that has one; nullptr = none.
+  // Returns the identity of a certificate: of the first name in it to which an identity belongs;
+  // nullptr = none.
   [[nodiscard]] std::shared_ptr<const Identity> OfCertificate(
       const std::vector<std::string>& names) const;
   [[nodiscard]] size_t size() const { return size_; }
@@ -77,9 +78,9 @@ class Identities {
     TokenDigest digest;
     std::shared_ptr<const Identity> identity;
   };
-  // By the first 8 bytes of the token's digest. The time of a lookup reveals nothing useful,
-  // because nobody can choose the digest of a token. The whole digest is then compared in constant
-  // time.
+  // Identities by the first 8 bytes of their tokens' digests. The time of a lookup reveals nothing
+  // useful, because nobody can choose the digest of a token. The whole digest is then compared in
+  // constant time.
   absl::flat_hash_map<uint64_t, Entry> by_token_;
   absl::flat_hash_map<std::string, std::shared_ptr<const Identity>> by_certificate_;
   size_t size_ = 0;

@@ -33,9 +33,9 @@ inline constexpr LimitKinds kHosts = 2;
 inline constexpr LimitKinds kSources = 4;
 
 // Says which servers answer a call in a fleet with a server for each division. The server that a
-// client reaches forwards the call; a forwarded call is not forwarded again. For unary calls
-// server/api/routing.h does this. Handlers of kByItem, kCredit and kInTurn ask the other servers
-// themselves.
+// client reaches forwards the call; a forwarded call is not forwarded again. For unary calls,
+// server/api/routing.h does this. For kByItem, kCredit and kInTurn, the handlers themselves ask the
+// other servers.
 enum class Route : uint8_t {
   kHere,    // this server answers
   kByHost,  // the server with the request's `host`, or the host of its `url`, answers
@@ -47,7 +47,8 @@ enum class Route : uint8_t {
   kKeeper,     // the server of division 0, which keeps the crawl rate and the frontier, answers
   kSetting,    // the server of division 0 changes a setting, and all others copy it
   kRemoval,    // like kSetting; each server also removes what only it knows
-  kPause,  // this server pauses, then like kSetting; without division 0, all reachable ones pause
+  kPause,      // pauses this server, then like kSetting; without division 0, pauses all that can be
+               // reached
 };
 
 // The rule of one method. Value type, thread-compatible.
@@ -63,14 +64,15 @@ struct MethodRule {
   LimitKinds checked = kNoLimits;
   // The method's name in auth.open; empty = it cannot be listed there.
   std::string_view open_as;
-  // Whether only servers of the fleet may call the method; a key proves that a caller is one.
+  // Whether only servers of the fleet may call the method. A server of the fleet proves itself with
+  // a key.
   bool between_servers = false;
-  // Whether the audit log records the calls although the caller need not be an admin: they affect
-  // other clients. Programs may make them all the time, so the log records only a few a minute for
-  // each client and target.
+  // Whether the audit log records calls of the method although the caller need not be an admin,
+  // because the calls affect other clients. Programs may make these calls all the time, so the log
+  // records only a few a minute for each client and target.
   bool noted = false;
-  // Whether a call keeps a thread busy for long although its request is short. Such calls wait for
-  // the turns of their clients.
+  // Whether a call keeps a thread busy for a long time although its request is short. Even a short
+  // request then waits for the turn of its client.
   bool expensive = false;
 };
 

@@ -13,7 +13,7 @@
 namespace freshet {
 namespace {
 
-// Under a name that ends in -bin, a value may have any bytes.
+// An entry of metadata may have any bytes as its value if its name ends in -bin.
 constexpr std::string_view kKey = "freshet-inside-bin";
 constexpr std::string_view kAuthorization = "freshet-authorization-bin";
 constexpr std::string_view kCertificate = "freshet-certificate";

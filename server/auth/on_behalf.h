@@ -30,8 +30,8 @@ struct ShownByClient {
   std::vector<std::string> names;           // in the certificate
   Instant certificate_ends = Instant::Infinite();
   std::string address;  // IpAddressText of the client
-  // Whether another server has forwarded the request to this one. This server then does not forward
-  // it again.
+  // Whether another server has forwarded the request to this one. If so, this server does not
+  // forward the request again.
   bool sent_on = false;
   // Whether the request comes from the HTTP port (LetInAlready). The console has few threads,
   // so the call does not wait for a division whose server cannot be reached.
@@ -41,8 +41,9 @@ struct ShownByClient {
 // Makes the metadata of a call on behalf of the client, for the server with this key. Thread-safe.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> OnBehalfOf(
     const ShownByClient& client, const std::string& key);
-// Makes a pair to add to the metadata of OnBehalfOf. It says that this process has already checked
-// that the client may make the call. Calls to other processes do not carry it. Thread-safe.
+// Makes a pair to add to the metadata of OnBehalfOf. The pair says that this process has already
+// checked that the client may make the call. Calls to other processes do not carry the pair.
+// Thread-safe.
 [[nodiscard]] std::pair<std::string, std::string> LetInAlready();
 // Whether OnBehalfOf or LetInAlready makes metadata of this name. Clients may not send it.
 // Thread-safe.
@@ -57,7 +58,8 @@ class OnBehalfReader {
   [[nodiscard]] std::optional<Credentials> Take();
   // Returns the same credentials in the form that can be forwarded.
   [[nodiscard]] std::optional<ShownByClient> TakeShown();
-  // Whether the call has the key of another process: it was meant for a server that has ended.
+  // Whether the call has the key of another process. If so, the call was meant for a server that
+  // has ended.
   [[nodiscard]] bool mistaken() const { return has_key_ && !believed_; }
   // Whether this process has already checked that the client may make the call (LetInAlready).
   [[nodiscard]] bool let_in() const { return believed_ && let_in_; }

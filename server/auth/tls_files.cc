@@ -63,7 +63,7 @@ StatusOr<std::vector<X509Ptr>> ReadCertificates(std::string_view setting, const 
   return all;
 }
 
-// Gives no passphrase: a server cannot ask for one.
+// Returns no passphrase, because a server cannot ask for one.
 int NoPassphrase(char*, int, int, void*) { return -1; }
 
 Status UseOwn(const TlsPaths& paths, TlsMaterial* material) {

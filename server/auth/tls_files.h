@@ -27,16 +27,16 @@ struct SslContextFree {
 // A server's certificates and key, and the TLS context made of them. Immutable once made;
 // thread-safe.
 struct TlsMaterial {
-  std::string certificate;  // PEM: the server's, then the intermediate ones
+  std::string certificate;  // PEM: the server's certificate, then the intermediate ones
   std::string key;          // PEM
   std::string client_ca;    // PEM; empty = no client certificates
-  Instant not_before;       // of the server's certificate
+  Instant not_before;       // the start of the server certificate's validity
   Instant not_after;
   Instant client_ca_not_after;  // when its first certificate expires; the epoch = no client CA
   // For the HTTP port; gRPC makes its own contexts. TLS 1.2 or later. A client may show a
   // certificate. If the client CA has not signed it, the handshake fails.
   std::unique_ptr<SSL_CTX, SslContextFree> context;
-  uint64_t version = 0;  // rises with every change
+  uint64_t version = 0;  // increases with every change
 };
 
 // Value type, thread-compatible.
