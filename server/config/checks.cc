@@ -94,7 +94,8 @@ Status CheckClusterFrontier(const ServerConfig& config) {
         "allowed",
         config.frontier_limits.metadata_bytes, kMostMetadataInLog);
   }
-  // URLs of these crawl ids have pages in all divisions.
+  // URLs of these crawl ids have pages in all divisions, so the divisions must be able to reach
+  // this server.
   if (cluster.divisions == 1 || !cluster.address.empty()) return absl::OkStatus();
   for (const auto& [key, crawls] : {std::pair("scheduled_crawls", &config.frontier_scheduled),
                                     std::pair("shadow_crawls", &config.frontier_shadow)}) {

@@ -11,8 +11,9 @@
 
 namespace freshet {
 
-// Writes all values as a file that would set them, each with its origin. The text holds no secrets:
-// secret values of cluster.properties are hidden, and other settings only have paths of secrets.
+// Writes all values, each with its origin, as a file that would set them. The text holds no
+// secrets: secret values of cluster.properties are hidden, and all other secrets are in files, of
+// which the text has only the paths.
 [[nodiscard]] std::string ConfigText(const LoadedConfig& loaded);
 
 // Makes deploy/freshet.schema.json: JSON Schema, draft 7.

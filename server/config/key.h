@@ -28,7 +28,7 @@ enum class KeyType : uint8_t {
   kInteger,  // low and high bound the number
   kNumber,   // a rate per second
   kShare,
-  kSpan,    // "1.5s"; bounds are in seconds
+  kSpan,    // "1.5s"; the bounds are in seconds
   kChoice,  // one of `choices`
   kCap,     // "1000/1d", 0 = none
   kHours,   // "22:00-06:00"
@@ -68,8 +68,8 @@ struct ConfigKey {
   std::function<std::string(const ServerConfig& config)> write;
   // Checks the value; nullptr = every value that `set` or `read` accepts is valid.
   std::function<Status(const ServerConfig& config)> check;
-  // Copies the value into a configuration that other threads may be reading. nullptr = a reload
-  // notifies the users of the value instead, or a change needs a restart.
+  // Copies the value into a configuration that other threads may be reading. nullptr = the value
+  // cannot be copied: a reload notifies its users instead, or a change needs a restart.
   std::function<void(const ServerConfig& from, ServerConfig* to)> copy;
 
   [[nodiscard]] bool scalar() const { return set != nullptr; }

@@ -1,8 +1,8 @@
 // Functions that make rows of the table of keys, one for each type of value. Only for
 // server/config/keys_*.cc.
 //
-// All functions are thread-safe. The argument `at` returns the value's field in a configuration,
-// which may be const: see At.
+// All functions are thread-safe. The argument `at` is a function that takes a configuration, const
+// or not, and returns the value's field in it: see At.
 #ifndef FRESHET_SERVER_CONFIG_KEY_MAKERS_H_
 #define FRESHET_SERVER_CONFIG_KEY_MAKERS_H_
 
@@ -23,8 +23,7 @@ namespace freshet {
 inline constexpr Duration kYear = Duration::Days(366);
 inline constexpr Duration kSecond = Duration::Seconds(1);
 inline constexpr Duration kMilli = Duration::Millis(1);
-// The upper bound for numbers of things that exist at the same time: a machine has no room for
-// more.
+// The upper bound for numbers of things that exist at the same time. No machine has room for more.
 inline constexpr int64_t kMost = 1'000'000;
 
 // Makes the argument `at` for a field, or for a field of a part.

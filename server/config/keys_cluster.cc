@@ -13,7 +13,8 @@ namespace {
 using C = ServerConfig;
 using Cluster = ClusterConfig;
 
-// Kafka allows 249 characters in the name of a topic. The rest is for what Freshet appends.
+// Kafka allows 249 characters in the name of a topic. The rest is left for suffixes that Freshet
+// appends.
 constexpr size_t kMaxNameBytes = 200;
 
 bool MayName(char c) {

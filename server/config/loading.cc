@@ -65,7 +65,7 @@ class FileReader {
       if (value.IsMap()) return ReadMap(value, name + ".");
       return Fault(at, name + ": is not a section, which has keys of its own");
     }
-    // A name at the top of a file must have no dot: `limits.streams: 5` sets no key.
+    // A name at the top of a file must have no dot: `limits.streams: 5` would set no key.
     const ConfigKey* key = name.find('.') != std::string::npos && top ? nullptr : FindKey(name);
     if (key == nullptr) return Fault(at, Unknown("unknown key", name, KnownNames()));
     if (key->scalar() && !value.IsScalar()) return Fault(at, name + ": is not a single value");
@@ -134,7 +134,7 @@ void LoadEnvironment(const Environment& environment, LoadedConfig* loaded) {
     for (const ConfigKey& key : AllKeys()) {
       if (key.scalar()) names.push_back(key.environment());
     }
-    // A name that resembles no key belongs to another program.
+    // A variable whose name resembles no key belongs to another program.
     if (DidYouMean(name, names).empty()) continue;
     loaded->problems.push_back({.text = Unknown("unknown variable", name, names)});
   }

@@ -52,9 +52,9 @@ using Environment = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] Environment ProcessEnvironment();
 
 // Loads a configuration. Flags override the environment, the environment overrides the file, and
-// the file overrides the defaults. A variable that begins with FRESHET_ and is no key is a problem
-// if its name resembles that of a key. Variables of Freshet's other programs, and variables that
-// Kubernetes sets for a service of this name, are ignored.
+// the file overrides the defaults. If the name of a variable begins with FRESHET_ and is no key,
+// but resembles one, this is a problem. Variables of Freshet's other programs, and variables that
+// Kubernetes sets for a service called freshet, are ignored.
 [[nodiscard]] LoadedConfig LoadConfig(const CommandLine& line, const Environment& environment);
 
 // Applies YAML text to a configuration that is already loaded. Skips faulty values, and adds them

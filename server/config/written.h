@@ -28,7 +28,7 @@ namespace freshet {
 [[nodiscard]] std::string WriteText(std::string_view text);
 // Writes a duration in the largest unit that makes it a whole number: "5m", "250ms", "0s".
 [[nodiscard]] std::string WriteSpan(Duration span);
-// Writes the shortest text that reads as the same number.
+// Writes the shortest text that is parsed as the same number.
 [[nodiscard]] std::string WriteNumber(double number);
 [[nodiscard]] std::string WriteNames(const std::vector<std::string>& names);
 [[nodiscard]] std::string WriteCap(const CrawlCap& cap);
@@ -46,7 +46,7 @@ namespace freshet {
 // 0 = no limit.
 [[nodiscard]] StatusOr<double> ParseItemRate(std::string_view text);
 [[nodiscard]] Status CheckChoice(std::string_view text, const std::vector<std::string>& choices);
-// Reads a list of names into `names`, which loses its earlier names. InvalidArgument begins with
+// Reads a list of names, and replaces the content of `names` with it. InvalidArgument begins with
 // `key`.
 [[nodiscard]] Status ReadNames(const std::string& key, const YAML::Node& node,
                                std::vector<std::string>* names);
@@ -57,9 +57,9 @@ namespace freshet {
 [[nodiscard]] Status ReadScalars(
     const std::string& key, const YAML::Node& node, std::string_view what,
     const std::function<Status(const std::string& name, const std::string& text)>& take);
-// The text of the error for a name that is not a module of the log.
+// The text of the error for a name that is not a log module.
 [[nodiscard]] std::string WrongModule(std::string_view name);
-// Reads a map from modules of the log to levels, like ReadNames.
+// Reads a map from log modules to levels, like ReadNames.
 [[nodiscard]] Status ReadLogLevels(const std::string& key, const YAML::Node& node,
                                    std::map<std::string, std::string>* levels);
 
