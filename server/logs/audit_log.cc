@@ -182,7 +182,7 @@ StatusOr<std::unique_ptr<AuditLog>> AuditLog::Open(AuditOptions options, Clock& 
   auto file = std::make_unique<File>(options);
   RETURN_IF_ERROR(file->Open());
   std::deque<AuditEntry> recent;
-  // The current file may be new. Then most entries are still in FILE.1.
+  // If the current file is new, most of the recent entries are still in FILE.1.
   for (const std::string& path : {options.path + ".1", options.path}) {
     ParseLines(ReadTail(path, options.max_bytes), &recent);
   }
@@ -234,8 +234,8 @@ bool AuditLog::Admit(Repeats<AuditEntry>& repeats, AuditEntry* entry, const std:
                      Done* done) {
   entry->at = clock_.Now();
   if (repeats.Admit(kind, *entry, entry->at)) return true;
-  // The thread may be waiting for an hour. It wakes up, and then waits only until the minute has
-  // ended.
+  // The thread might be in a wait of up to an hour. It wakes up now, and then waits only until the
+  // minute of this kind has ended.
   wake_.NotifyAll();
   if (*done) counted_.push_back(std::move(*done));
   return false;

@@ -81,11 +81,12 @@ class AuditLog {
   // entries of a kind are written each minute. The others are counted (AuditEntry::repeats).
   void AppendLimited(AuditEntry entry, const std::string& kind, Done done = nullptr)
       FRESHET_EXCLUDES(mutex_);
-  // Appends a change of a thing that programs may change all the time. Works like AppendLimited,
-  // except that once the log remembers the most kinds, all entries of new kinds are written.
+  // Appends a change of something that programs may change all the time. Works like AppendLimited,
+  // except that once the log remembers the maximum number of kinds, all entries of new kinds are
+  // written.
   void AppendChange(AuditEntry entry, const std::string& kind, Done done = nullptr)
       FRESHET_EXCLUDES(mutex_);
-  // The newest entries that came at `since` or later, at most `most`, newest first.
+  // Returns the newest entries, newest first: those since `since`, and at most `most`.
   [[nodiscard]] std::vector<AuditEntry> Recent(size_t most, Instant since = Instant()) const
       FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] AuditStats stats() const FRESHET_EXCLUDES(mutex_);
@@ -105,8 +106,8 @@ class AuditLog {
   // called.
   [[nodiscard]] bool Admit(Repeats<AuditEntry>& repeats, AuditEntry* entry, const std::string& kind,
                            Done* done) FRESHET_REQUIRES(mutex_);
-  // Takes the entries that report left-out entries: for kinds whose minute has ended, or for all
-  // kinds.
+  // Takes the entries that report how many entries were left out: for kinds whose minute has ended,
+  // or for all kinds if `all` is set.
   [[nodiscard]] std::vector<Waiting> Overdue(bool all) FRESHET_REQUIRES(mutex_);
   // Writes the entries, and then calls `counted` with the outcome.
   void Write(std::vector<Waiting> entries, std::vector<Done> counted) FRESHET_EXCLUDES(mutex_);
@@ -117,7 +118,7 @@ class AuditLog {
   mutable Mutex mutex_;
   Condition wake_;
   std::vector<Waiting> waiting_ FRESHET_GUARDED_BY(mutex_);
-  // Callbacks for entries that are only counted. They take no place of kMaxWaitingAudit: each
+  // Callbacks for entries that are only counted. They do not count toward kMaxWaitingAudit: each
   // belongs to an open call, and open calls are limited.
   std::vector<Done> counted_ FRESHET_GUARDED_BY(mutex_);
   std::deque<AuditEntry> recent_ FRESHET_GUARDED_BY(mutex_);

@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, kLogModules> kNames = {
     "grpc", "indexnow", "ops",  "ports",  "server", "store"};
 constexpr std::array<std::string_view, 6> kLevels = {"trace", "debug", "info",
                                                      "warn",  "error", "off"};
-// For this long, repetitions of a line are counted and not written.
+// How long repetitions of a line are counted instead of written.
 constexpr Duration kQuiet = Duration::Seconds(60);
 constexpr size_t kMaxFieldBytes = 1024;
 
@@ -130,7 +130,7 @@ class Sink final : public spdlog::sinks::sink {
     const std::string text = fmt::format("repeated {} times: the line before this one", repeats_);
     repeats_ = 0;
     last_.clear();
-    // The line with the count belongs to no single call.
+    // The line that gives the count does not belong to a single call.
     const std::string_view id = std::exchange(request_id, {});
     const LogFields* const said = std::exchange(fields, nullptr);
     Write(at, format_ == LogFormat::kText ? TextLine("server", last_level_, text, coloured_)
@@ -142,7 +142,7 @@ class Sink final : public spdlog::sinks::sink {
     const std::string time = TimeText(at);
     std::string line;
     if (format_ == LogFormat::kText) {
-      // Cut to milliseconds.
+      // The time is cut to milliseconds.
       line = time.substr(0, time.size() - 4) + "Z " + body + '\n';
     } else {
       line = fmt::format("{{\"at\":\"{}\",{}\n", time, std::string_view(body).substr(1));
