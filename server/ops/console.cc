@@ -80,7 +80,8 @@ struct Api {
 };
 
 void AddShownRoutes(const std::shared_ptr<const Api>& api, std::vector<HttpRoute>* routes) {
-  // Every open console requests these every second. All requests get the same answer.
+  // Every open console requests these routes every second. All requests to a route without
+  // parameters get the same answer.
   routes->push_back({.path = "/console/api/overview", .slow = true, .answer = [api](const auto&) {
                        return JsonResponse(api->content.overview());
                      }});

@@ -32,8 +32,8 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using nlohmann::json;
 
-// How long to wait for a call, which is less than the HTTP port waits for an answer. A new policy
-// takes longer to come into force, so the console does not wait until it does.
+// How long to wait for a call. This is less than the HTTP port waits for an answer. A change of
+// policy takes longer to come into force, so the console does not wait for its end.
 constexpr std::chrono::seconds kPatience{5};
 constexpr std::chrono::seconds kPolicyPatience{1};
 
@@ -149,8 +149,8 @@ Outcome Call(const std::shared_ptr<grpc::Channel>& channel, const HttpRequest& h
 
 constexpr int kForecastPoints = 60;
 
-// Adds a forecast for the next days. For a page that waits until its value reaches the price, the
-// forecast ends at its crawl.
+// Adds a forecast for the next days. If the page is crawled as soon as its value reaches the price,
+// the forecast ends at that crawl.
 void AddForecast(const v1::GetPageResponse& response, json* out) {
   json forecast = json::array();
   for (const ForecastPoint& point : Forecast(response.explanation(), kForecastPoints)) {

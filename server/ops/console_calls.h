@@ -1,5 +1,5 @@
-// The console's routes below /console/api/ that call gRPC services, over an in-process channel, so
-// that each call has only one implementation. The calls carry the client's identity
+// The console's routes below /console/api/ that call gRPC services over an in-process channel. In
+// this way each call has only one implementation. The calls carry the client's identity
 // (server/api/inside.h).
 #ifndef FRESHET_SERVER_OPS_CONSOLE_CALLS_H_
 #define FRESHET_SERVER_OPS_CONSOLE_CALLS_H_
@@ -27,8 +27,8 @@ struct ConsoleRoute {
 // The routes that ConsoleCalls answers.
 [[nodiscard]] std::vector<ConsoleRoute> ConsoleCallRoutes();
 
-// Writes a response as protobuf's JSON, with the names of the .proto files. Not OK: Internal if a
-// value has no JSON form, for example an instant after the year 9999.
+// Writes a response as protobuf's JSON, with the field names of the .proto files. Not OK: Internal
+// if a value has no JSON form, for example an instant after the year 9999.
 [[nodiscard]] StatusOr<std::string> JsonOf(const google::protobuf::Message& message);
 
 // Makes a JSON object with the one field `error`.

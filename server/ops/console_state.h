@@ -17,7 +17,7 @@ namespace freshet {
 // failed, stopping. Value type, thread-compatible.
 struct ConsoleState {
   std::string word;
-  std::string detail;  // a sentence; empty = nothing to add
+  std::string detail;  // a sentence; empty = there is nothing to add
 };
 
 // All functions are thread-safe.
@@ -31,8 +31,8 @@ struct ConsoleState {
 [[nodiscard]] std::string RenderWorkers(const std::vector<WorkerRecord>& workers, Instant now);
 [[nodiscard]] std::string RenderHistory(const HistoryWindow& history, Instant now);
 
-// A request for the history. `window` is in seconds; a query may also write it as 15m, 6h or 30d.
-// `since`: see History::Read; -1 = all of the window.
+// A request for the history. `window` is in seconds; in a query it can also be written as 15m, 6h
+// or 30d. `since`: see History::Read; -1 = the whole window.
 struct HistoryQuery {
   int64_t window = 900;
   int64_t since = -1;

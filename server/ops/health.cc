@@ -7,8 +7,8 @@ void Health::Tell(bool serving) {
 }
 
 void Health::Serve(HealthCalls* calls, const std::vector<std::string>& services) {
-  // gRPC clients see a service as unknown until it is set here. From then on all services change
-  // together.
+  // gRPC clients see a service as unknown until its state is set here. From then on the states of
+  // all services change together.
   for (const std::string& service : services) calls->Set(service, false);
   calls_ = calls;
   serving_ = true;

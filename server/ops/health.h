@@ -16,7 +16,7 @@ class Health {
   // Makes `calls` answer SERVING for the server and for `services`, which are full names, unless a
   // failure was reported before. `calls` outlives this object.
   void Serve(HealthCalls* calls, const std::vector<std::string>& services);
-  // Reports that the store cannot be written: NOT_SERVING permanently.
+  // Reports that the store cannot be written. From then on the health is NOT_SERVING.
   void ReportFailure();
   // Sets whether the disk is full. The health stays SERVING, because reads still work.
   void SetFull(bool full) { full_ = full; }

@@ -104,7 +104,7 @@ void History::FlushLocked() {
     complained_ = false;
     return;
   }
-  // The next flush stores all rows in memory again.
+  // After this, the next flush creates a new file and stores all rows in memory.
   if (absl::IsDataLoss(status)) return PutAside(status);
   if (!std::exchange(complained_, true)) {
     spdlog::warn("the history {} cannot be written: {}", path_, std::string(status.message()));

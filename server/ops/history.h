@@ -37,8 +37,8 @@ class History {
   History& operator=(const History&) = delete;
 
   // Loads the history stored in the directory, and stores new rows there from now on. Creates the
-  // directory if needed. Renames a damaged file, which replaces one renamed earlier. Must be called
-  // before Add.
+  // directory if needed. A damaged file is renamed, and replaces a file that was renamed earlier.
+  // Must be called before Add.
   void Open(const std::string& directory, Instant now) FRESHET_EXCLUDES(mutex_);
   // Adds the figures for the second of `now`. Ignores empty figures, and all but the first figures
   // of a second.

@@ -184,7 +184,7 @@ Status HistoryFile::WriteRows(const std::vector<std::string>& names, const Batch
     if (!name.Bind(static_cast<int64_t>(i)).Bind(names[i]).Run()) return Failed();
   }
   Statement add(database_.get(), "INSERT OR REPLACE INTO rows VALUES (?, ?, ?)");
-  // Rows later than the last one were written while the clock was ahead.
+  // Rows later than the last one were written while the clock ran ahead.
   Statement prune(database_.get(), "DELETE FROM rows WHERE level = ? AND (at < ? OR at > ?)");
   for (size_t level = 0; level < rows.size(); ++level) {
     if (rows[level].empty()) continue;

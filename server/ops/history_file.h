@@ -18,8 +18,7 @@ namespace freshet {
 // The open database. Thread-compatible.
 class HistoryFile {
  public:
-  // The limit of the database in pages of 4 KiB: three times as many as full rings of all series
-  // need.
+  // The limit of the database in pages of 4 KiB. Full rings of all series need a third of this.
   static constexpr int kMaxPages = 4096;
 
   // Rows to be added, by level, oldest first.

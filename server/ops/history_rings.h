@@ -35,7 +35,7 @@ class HistoryRings {
   // day, a week or 30 days. Each step is a multiple of the previous step.
   static constexpr std::array<HistoryLevel, 5> kLevels = {
       {{1, 1200}, {10, 720}, {60, 1500}, {600, 1100}, {3600, 750}}};
-  // Series with further names are ignored.
+  // Figures with new names beyond this number are ignored.
   static constexpr size_t kMaxSeries = 64;
 
   // Adds the figures of a second. Ignores them unless the second is later than the last one.
@@ -52,8 +52,8 @@ class HistoryRings {
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
   // Oldest first, complete steps only.
   [[nodiscard]] const std::deque<HistoryRow>& rows(size_t level) const { return rows_[level]; }
-  // The current state of incomplete steps, oldest first: the current step, and the step before it
-  // if the level below has not finished its last part.
+  // The current state of incomplete steps, oldest first. These are the current step, and also the
+  // step before it if the level below has not finished the last part of that step.
   [[nodiscard]] std::vector<HistoryRow> Unfinished(size_t level) const;
 
   // The level for a window of `window` seconds: the finest one that covers the window.

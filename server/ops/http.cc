@@ -114,7 +114,7 @@ std::function<std::optional<HttpResponse>(const HttpRoute&, const HttpRequest&)>
     if (status.ok()) return std::nullopt;
     const bool unknown = absl::IsUnauthenticated(status);
     HttpResponse response = TextResponse(unknown ? 401 : 403, std::string(status.message()));
-    // Makes browsers ask for a password. The user enters the token there.
+    // Makes browsers ask for a password. Users enter their token as the password.
     if (unknown) response.fields.emplace_back("WWW-Authenticate", "Basic realm=\"freshet\"");
     return response;
   };

@@ -33,9 +33,9 @@ struct HttpContent {
 // Makes the routes of `content`. `listen` is the address that the port will listen at.
 [[nodiscard]] std::vector<HttpRoute> MakeRoutes(HttpContent content, const std::string& listen);
 
-// Makes HttpOptions::guard, which asks `authoriser` about every request. `authoriser` outlives it.
-// Routes that need no identity are guarded by WhyUnseen. `listen` is the address that the port will
-// listen at. `names` are further host names by which clients reach the port.
+// Makes HttpOptions::guard, which asks `authoriser` about every request. `authoriser` outlives the
+// guard. Routes that need no identity are guarded by WhyUnseen. `listen` is the address that the
+// port will listen at. `names` are further host names by which clients reach the port.
 [[nodiscard]] std::function<std::optional<HttpResponse>(const HttpRoute&, const HttpRequest&)>
 MakeGuard(Authoriser& authoriser, const std::string& listen, std::vector<std::string> names = {});
 
@@ -61,8 +61,8 @@ MakeGuard(Authoriser& authoriser, const std::string& listen, std::vector<std::st
 // show; empty = it may come from there.
 [[nodiscard]] std::string WhyOfOtherOrigin(const HttpRequest& request);
 // Says why a request may not change anything; empty = it may. The request must come from this
-// machine, but not from another site's page in a browser here. A page like that is recognized by
-// the origin that the browser sends, or by a host name that is not this machine's.
+// machine, but not from another site's page in a browser on this machine. Such a page is recognized
+// by the origin that the browser sends, or by a host name that is not this machine's.
 [[nodiscard]] std::string WhyForeign(const HttpRequest& request, std::string_view listen_host);
 
 }  // namespace freshet

@@ -10,7 +10,7 @@
 namespace freshet {
 
 // Writes the figures. `starting`: writes only figures that exist before the server serves. The
-// figures of the process are read anew, not taken from `status`. Thread-safe.
+// figures of the process are read again, not taken from `status`. Thread-safe.
 [[nodiscard]] std::string RenderMetrics(ServerStatus status, bool starting = false);
 
 }  // namespace freshet

@@ -71,8 +71,8 @@ void AddClass(const v1::SourceTrust& trust, SourceVerdict* verdict) {
 
 void AddHost(const v1::HostTrust& trust, SourceVerdict* verdict) {
   const double weight = trust.signals();
-  // Finish turns these sums into means. The recall is the best one of the hosts, which shows what
-  // the source can do.
+  // Finish turns these sums into means. The recall is the highest recall of all hosts, which shows
+  // what the source can do.
   verdict->signals += weight;
   verdict->precision += weight * trust.precision().value();
   verdict->precision_low += weight * trust.precision().low();

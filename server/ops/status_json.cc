@@ -24,7 +24,7 @@ bool ValidName(const std::string& name) {
 // Makes a JSON number. Infinity and NaN become null, because JSON has neither.
 json Number(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
 
-// These names must stay, because other programs use them.
+// These names must not change, because other programs use them.
 constexpr const char* kSeries[] = {"crawls_per_second",
                                    "results_per_second",
                                    "signals_per_second",

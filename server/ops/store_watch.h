@@ -32,7 +32,7 @@ class StoreWatch {
   bool full_ = false;
   Instant full_since_;
   Instant said_;                   // when the log last reported the full disk
-  uint64_t refused_at_first_ = 0;  // commits that were refused before the disk was full
+  uint64_t refused_at_first_ = 0;  // commits that were refused by the time the disk became full
 };
 
 }  // namespace freshet
