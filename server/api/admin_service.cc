@@ -88,7 +88,7 @@ void TrustToProto(const std::string& source, const SourceTrust& trust, v1::Sourc
   out->mutable_precision()->set_low(trust.precision_low);
   out->mutable_precision()->set_high(trust.precision_high);
   out->set_recall(trust.recall);
-  // kappa = -ln(nu/gamma), and precision = 1 - nu/gamma.
+  // The signal weight is kappa = -ln(nu/gamma), and the precision is 1 - nu/gamma.
   out->set_signal_weight(-std::log1p(-trust.precision));
 }
 
@@ -149,7 +149,7 @@ void GetPolicy(const ServerContext& context,
   call->response()->set_pending_policy(now.pending);
   call->response()->add_available_policies("default");
   for (const std::string_view name : CrawlPolicyNames()) {
-    // ncis_approx_J names a family of policies, and is not a policy itself.
+    // The name ncis_approx_J stands for a family of policies, and is not a policy itself.
     if (ResolvePolicy(name).ok() && !ResolvePolicy(name, context.config.signal_delay).ok())
       continue;
     call->response()->add_available_policies(std::string(name));
@@ -211,8 +211,8 @@ void SetHostPoliteness(
     context.router.SubmitAlways(
         SlotOfHost(host), event, [&context, call, host, pages](const Reply& reply) {
           if (!reply.status.ok()) return call->Answer(GrpcStatusOf(reply.status));
-          // This call does not wait for the filing pass. Calls that arrive while a pass runs share
-          // the next pass.
+          // The host's pages are filed again according to the new interval. This call does not wait
+          // until that is done. Calls that arrive while a filing pass runs share the next pass.
           if (pages) {
             (void)context.router.OwnerOf(SlotOfHost(host)).Query([](const auto& view) {
               view.epochs.RequestFiling([](const auto&) {});
@@ -238,7 +238,8 @@ void SetPolitenessDefaults(
     UnaryCall<v1::SetPolitenessDefaultsRequest, v1::SetPolitenessDefaultsResponse>* call) {
   const StatusOr<std::function<void(Settings*)>> set = ConvertDefaults(call->request());
   if (!set.ok()) return call->Answer(GrpcStatusOf(set.status()));
-  // The change sets this when it runs, because other changes can run before it.
+  // The change fills this in when it runs. Other changes can run first, so the old state is not
+  // known before.
   struct Outcome {
     PolitenessDefaults before;
     PolitenessDefaults now;
@@ -266,7 +267,7 @@ void SetPolitenessDefaults(
 
 // --- Pausing
 
-// The state of the pause for the audit log. Unlike answers, it has the reason.
+// The state of the pause for the audit log. Unlike the answers to clients, it includes the reason.
 google::protobuf::Struct PauseState(const ServerContext& context) {
   const std::optional<std::string> pause = context.dispatcher.pause();
   google::protobuf::Struct state;
@@ -325,7 +326,7 @@ void RunEpoch(const ServerContext& context,
   });
 }
 
-// Runs work that waits for the disk on a separate thread, one job at a time.
+// Runs work that waits for the disk. The work runs on a separate thread, one job at a time.
 template <typename Request, typename Response>
 void RunUpkeep(const ServerContext& context, UnaryCall<Request, Response>* call,
                std::function<Status()> work) {
@@ -443,7 +444,7 @@ void GetTrustReport(const ServerContext& context,
   StatusOr<std::string> host = std::string();
   if (!call->request().host().empty()) host = ConvertHost(call->request().host());
   if (!host.ok()) return call->Answer(GrpcStatusOf(host.status()));
-  // Filters sources here, so that other sources do not take places among the worst hosts.
+  // Other sources are filtered out here, so that their hosts take no places among the worst hosts.
   SourceSet sources;
   for (const SourceRecord& source : context.sources.All()) {
     if (only.empty() || source.name == only) sources.set(source.index);

@@ -30,7 +30,8 @@ const FieldDescriptor* UrlsOf(const Message& request) {
   return is_list ? field : nullptr;
 }
 
-// Makes the part that all texts share: the request without its URLs, their number and their digest.
+// Makes the part that all texts share: the request without its URLs, plus the number and the digest
+// of the URLs.
 Json HeadOf(const Message& request, const FieldDescriptor* urls, const std::string& digest) {
   const std::unique_ptr<Message> rest(request.New());
   rest->CopyFrom(request);

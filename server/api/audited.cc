@@ -37,8 +37,8 @@ void AuditRefusals(Authoriser& authoriser, AuditLog& log) {
         .outcome = AuditOutcome({static_cast<grpc::StatusCode>(refusal.why.raw_code()),
                                  std::string(refusal.why.message())})};
     if (refusal.network) entry.from = NetworkText(*refusal.network);
-    // All refusals of a client are one kind. With one kind for each action, refusals would push
-    // operators' changes out of the files within hours.
+    // All refusals of a client count as one kind. If each action were a separate kind, refusals
+    // would push operators' changes out of the files within hours.
     log.AppendLimited(std::move(entry), refusal.who);
   });
 }

@@ -22,7 +22,7 @@ const PageKey* PageOf(const Event& event) {
   if (const auto* recheck = std::get_if<RecheckPage>(&event)) return &recheck->key;
   if (const auto* signal = std::get_if<SignalChange>(&event)) return &signal->key;
   if (const auto* report = std::get_if<ReportCrawl>(&event)) {
-    // A result without a page is checked by its lease.
+    // A result that names no page is checked by its lease.
     return report->key ? &*report->key : report->as_sent ? &*report->as_sent : nullptr;
   }
   return nullptr;
@@ -95,7 +95,7 @@ bool Batch::Submit(Router& router, Done done) && {
   const auto settle = [rest](std::vector<Reply> replies) {
     CHECK(replies.size() == rest->places.size());
     auto& statuses = *rest->ack.mutable_statuses();
-    // Notes from the conversion come first.
+    // Notes that were made during the conversion come first.
     for (auto it = rest->notes.rbegin(); it != rest->notes.rend(); ++it) {
       std::vector<std::string>& notes = replies[it->first].notes;
       notes.insert(notes.begin(), std::move(it->second));
@@ -155,7 +155,7 @@ Status CheckItemCount(std::string_view field, int items, const PortConfig& confi
 
 Status CheckUrlSize(std::string_view url, const PortConfig& config) {
   const auto most = static_cast<size_t>(config.max_url_bytes);
-  // Canonicalise checks the limit for all URLs, kMaxUrlBytes.
+  // Canonicalise checks kMaxUrlBytes, the limit for all URLs.
   if (url.size() <= most || most == limits::kMaxUrlBytes) return absl::OkStatus();
   return InvalidArgument("url: has {} bytes, at most {} are allowed here", url.size(),
                          config.max_url_bytes.get());

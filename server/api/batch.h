@@ -39,8 +39,8 @@ class Batch {
     caller_ = caller;
     client_ = caller == nullptr ? 0 : caller->claim().client;
   }
-  // Adds the item at `index`: its event, or the reason for its refusal. Called once for every item,
-  // in order. The acknowledgement repeats the notes of the event.
+  // Adds the item at `index`: its event, or the reason why it is refused. Called once for every
+  // item, in order. The acknowledgement repeats the notes of the event.
   void Add(int index, StatusOr<RoutedEvent> item);
 
   // The events that were not refused, in the order of their items.
@@ -77,7 +77,7 @@ inline constexpr size_t kMaxTextBytesPerAck = size_t{64} << 10;
   constexpr size_t kWithoutText = 64;
   return std::min(items * kOfOneItem, kMaxTextBytesPerAck + items * kWithoutText);
 }
-// Cuts reasons and notes to kMaxTextBytesPerAck in all. The texts that no longer fit become "...".
+// Cuts reasons and notes to a total of kMaxTextBytesPerAck. Texts that no longer fit become "...".
 void ShortenTexts(v1::BatchAck* ack);
 
 // The acknowledgement of a batch that was refused as a whole.

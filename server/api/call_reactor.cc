@@ -42,7 +42,7 @@ void CallReactor::Begin() {
   self_ = shared_from_this();
   const std::shared_ptr<OpenCall> own = self_;
   host_.streams.Add(own);
-  // Even a dismissed call reads, because gRPC then reports when the client has gone.
+  // A dismissed call reads, too, because gRPC then reports when the client has gone.
   StartRead(&incoming_);
 }
 
@@ -108,8 +108,8 @@ void CallReactor::Write(const grpc::ByteBuffer& message, grpc::WriteOptions opti
   StartWrite(&outgoing_, options);
 }
 
-// A call may be cancelled only while gRPC has it. So the work after the write waits until TryCancel
-// returns.
+// Cancels the call if the client is too slow. A call may be cancelled only while gRPC has it, so
+// the work after the write waits until TryCancel returns.
 Peer CallReactor::Look(Patience::Clock::time_point now, const Crowding& crowding) {
   {
     const MutexLock lock(mutex_);
@@ -168,7 +168,7 @@ bool CallReactor::EndWith(const grpc::ByteBuffer& message) {
 }
 
 void CallReactor::OnCancel() {
-  // The message might never come.
+  // If the message has not come yet, it might never come.
   if (!spoken_.exchange(true)) {
     End({grpc::StatusCode::CANCELLED, "cancelled"});
     return;

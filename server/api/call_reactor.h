@@ -28,8 +28,8 @@ namespace freshet {
 
 // One call. It lives until gRPC is done with it and no thread holds it any more.
 //
-// Thread-safe. OnRequest and OnWritten are called one at a time, each after the work of the one
-// before has ended. Each must end in one call of Write or End, at once or later.
+// Thread-safe. OnRequest and OnWritten are called one at a time: each call waits for the end of the
+// work that the previous one started. Each must lead to one call of Write or End, at once or later.
 class CallReactor : public grpc::ServerGenericBidiReactor,
                     public OpenCall,
                     public std::enable_shared_from_this<CallReactor> {
@@ -62,8 +62,8 @@ class CallReactor : public grpc::ServerGenericBidiReactor,
   virtual void OnRequest(grpc::ByteBuffer* bytes) = 0;
   // Called when the message has been written, or the write has failed.
   virtual void OnWritten(bool ok) = 0;
-  // Called when the client no longer waits, while a message is written or the call waits for
-  // something.
+  // Called when the client no longer waits for the answer, while a message is being written or the
+  // call waits for something.
   virtual void OnStopped() {}
   // Called when gRPC is done with the call.
   virtual void OnOver() {}
@@ -71,13 +71,13 @@ class CallReactor : public grpc::ServerGenericBidiReactor,
   void Write(const grpc::ByteBuffer& message, grpc::WriteOptions options = {})
       FRESHET_EXCLUDES(mutex_);
   // Ends the call. Nothing may use this object afterwards, unless another thread holds it. Returns
-  // true if this is the first end; later ends have no effect.
+  // true if the call had not ended before; if it had, nothing happens.
   bool End(const grpc::Status& status) FRESHET_EXCLUDES(mutex_);
   // Writes a last, small message and ends the call. Returns like End.
   bool EndWith(const grpc::ByteBuffer& message) FRESHET_EXCLUDES(mutex_);
   // Sends the only answer. If it is large, OnWritten follows, and must end the call. A small answer
-  // ends the call at once, without OnWritten: the client may leave it unread and keep its place. If
-  // many calls are open, a small answer is treated like a large one.
+  // ends the call at once, without OnWritten. A client that leaves a small answer unread keeps the
+  // call's place. So if many calls are open, a small answer is treated like a large one.
   void SendAnswer(const grpc::ByteBuffer& message) FRESHET_EXCLUDES(mutex_);
 
   [[nodiscard]] grpc::CallbackServerContext& call() const { return call_; }
@@ -88,7 +88,7 @@ class CallReactor : public grpc::ServerGenericBidiReactor,
   void OnWriteDone(bool ok) final FRESHET_EXCLUDES(mutex_);
   void OnCancel() final;
   void OnDone() final;
-  // Returns true if this is the first end.
+  // Returns true if the call had not ended before.
   [[nodiscard]] bool BeginEnd(const grpc::Status& status) FRESHET_EXCLUDES(mutex_);
 
   const CallParts& host_;

@@ -83,7 +83,7 @@ CallFigures CallStats::figures() const {
   CallFigures figures;
   for (const OfMethod& its : methods_) {
     const CallKind kind = its.kind.load(kRelaxed);
-    // `ended` is read before `begun`: a call that ends between the two reads cannot make the
+    // `ended` is read before `begun`. So a call that ends between the two reads cannot make the
     // difference negative.
     const uint64_t over = its.ended.load(kRelaxed);
     const uint64_t begun = its.begun.load(kRelaxed);

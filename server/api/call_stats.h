@@ -48,15 +48,15 @@ struct CallFigures {
 // The counters. Thread-safe, without locks: counting a call takes only a few additions.
 class CallStats {
  public:
-  // The position of the method in the table; one past the end = any other method.
+  // The position of a method in the table; one past the end = any method that is not in the table.
   using Method = size_t;
 
   CallStats();
 
   // Finds a path such as "/freshet.v1.PagesService/GetPage".
   [[nodiscard]] Method Find(std::string_view path) const;
-  // Finds a method such as "freshet.v1", "GetPage". A package's services have no two methods of the
-  // same name.
+  // Finds a method by its package and name, for example "freshet.v1" and "GetPage". No two methods
+  // of a package have the same name.
   [[nodiscard]] Method Find(std::string_view package, std::string_view name) const;
 
   void Begin(Method method, CallKind kind);
@@ -65,7 +65,8 @@ class CallStats {
   void CountSent(Method method) { ++methods_[method].sent; }
 
   [[nodiscard]] CallFigures figures() const;
-  // The upper bounds of durations in seconds, rising. Streams have longer ones than unary calls.
+  // The upper bounds of durations in seconds, in ascending order. The bounds for streams are longer
+  // than those for unary calls.
   [[nodiscard]] static const std::vector<double>& Bounds(CallKind kind);
 
  private:

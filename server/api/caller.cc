@@ -59,7 +59,7 @@ Status CheckServer(const MethodRule& rule, const ShownByClient& shown) {
 
 Status LetIn(Authoriser& authoriser, std::string_view path,
              const grpc::CallbackServerContext& call) {
-  // Without identities, no call pays the cost of the check.
+  // Without identities there is nothing to check, so calls do not pay the cost of the check.
   if (!authoriser.enabled()) return absl::OkStatus();
   OnBehalfReader on_behalf = ReadOnBehalf(call);
   if (on_behalf.mistaken()) {

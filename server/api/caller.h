@@ -35,9 +35,9 @@ namespace freshet {
 [[nodiscard]] Status CheckServer(const MethodRule& rule, const ShownByClient& shown);
 
 // Checks the caller of a method against the table of methods (Authoriser::Authorise), which counts
-// and reports refusals. Calls of this server to itself pass, because the HTTP port has checked
-// their clients. Unavailable: the call was forwarded to a process that has ended; its sender tries
-// again.
+// and reports refusals. Calls that this server makes to itself pass, because the HTTP port has
+// checked their clients. Unavailable: the call was forwarded to a process that has ended; the
+// sender tries again.
 [[nodiscard]] Status LetIn(Authoriser& authoriser, std::string_view path,
                            const grpc::CallbackServerContext& call);
 
@@ -49,8 +49,8 @@ class EndedCall final : public Reactor {
   void OnDone() override { delete this; }
 };
 
-// Makes the reactor that refuses a call before anything of the call is read or counted; nullptr =
-// the call may continue.
+// Makes the reactor that refuses a call before the call is read or counted; nullptr = the call may
+// continue.
 template <typename Reactor>
 [[nodiscard]] Reactor* TurnAway(Authoriser& authoriser, std::string_view path,
                                 const grpc::CallbackServerContext& call) {
@@ -81,8 +81,8 @@ class CallAuth {
   [[nodiscard]] Status Check() const;
   // The caller according to the present identities. Not OK: as for Check. Thread-safe.
   [[nodiscard]] StatusOr<Caller> Look() const;
-  // How long the server should read nothing more from the caller, who has used up its budget.
-  // Thread-safe.
+  // For how long the server should stop reading from the caller, because the caller has used up its
+  // budget. Thread-safe.
   [[nodiscard]] Duration Owes() const;
   // The caller according to the present identities. Not OK: as for Check. Owner thread only; the
   // pointer is valid until the next call.

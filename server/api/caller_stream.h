@@ -44,9 +44,10 @@ class CallerStream : public MessageStream {
   [[nodiscard]] StatusOr<Caller> LookAtCaller() const { return auth_.Look(); }
   // The caller according to the present identities; valid until the next call. Called in OnMessage.
   [[nodiscard]] StatusOr<const Caller*> GetCaller() { return auth_.Get(); }
-  // Charges the caller for the items of a message: at least one item for each
-  // limits::kMaxPlainRequestBytes of the message. Pauses reading while the caller has used up its
-  // budget, or for `source`, the wait for a source of the items. Called in OnMessage.
+  // Charges the caller for the items of a message, and for at least one item per
+  // limits::kMaxPlainRequestBytes of the message. Stops reading until the caller's budget allows
+  // more, and for at least `source`, the time that the sources of the items must wait. Called in
+  // OnMessage.
   void Charge(const Caller& caller, uint64_t items, Duration source = {}) {
     items = std::max<uint64_t>(items, message_bytes() / limits::kMaxPlainRequestBytes);
     const Duration pause = caller.Pay(items, context_.clock.Now());

@@ -60,7 +60,7 @@ struct HandlerCounters {
   // Items of other divisions that were forwarded, and those of them that got no answer.
   Live<uint64_t> sent_on;
   Live<uint64_t> sent_on_unanswered;
-  // Pages of other divisions that workers of this server got.
+  // Pages of other divisions that were assigned to workers of this server.
   Live<uint64_t> assignments_elsewhere;
   // Pages handed out by GetURLs of the crawl-frontier API.
   Live<uint64_t> pages_of_urls;
@@ -73,8 +73,8 @@ struct HandlerCounters {
   Live<uint64_t> refused_by_client;
 };
 
-// The parts of a server that calls of all methods use. An active server and a standby both have
-// them. This struct, and those below, are as thread-safe as their parts.
+// The parts of a server that calls of all methods use. Both an active server and a standby have
+// them. This struct and the structs below are as thread-safe as their parts.
 struct CallParts {
   const ServerConfig& config;
   Clock& clock;
@@ -123,12 +123,12 @@ struct FleetParts {
   StandbyRoster& standbys;
   Places& lendings;  // calls to other divisions that lend credit of this server's workers
   std::function<ClusterStatus()> cluster;  // nullptr = the server is in no cluster
-  // Handles an IndexNow ping that another server received. Answers once, on any thread.
+  // Handles an IndexNow ping that another server received. Answers exactly once, on any thread.
   std::function<void(const v1::TakePingRequest&,
                      std::function<void(StatusOr<v1::TakePingResponse>)>)>
       take_ping;
-  // Handles a ping that a standby received, with the credentials that the client showed there.
-  // Answers once, on any thread.
+  // Handles a ping that a standby received, with the credentials that the client showed to the
+  // standby. Answers exactly once, on any thread.
   std::function<void(const v1::AnswerPingRequest&, const Credentials&,
                      std::function<void(StatusOr<v1::AnswerPingResponse>)>)>
       answer_ping;

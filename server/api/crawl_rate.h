@@ -1,4 +1,4 @@
-// The crawl rate of a server that shares its rate with no other: a fleet of one server.
+// The crawl rate of a server that does not share its rate with other servers.
 #ifndef FRESHET_SERVER_API_CRAWL_RATE_H_
 #define FRESHET_SERVER_API_CRAWL_RATE_H_
 

@@ -50,8 +50,8 @@ std::vector<CrawlStatus> CrawlsIn(const CrawlRange& range, const CrawlBook& craw
 }
 
 // Lists crawl ids that have pages or settings, with counts summed over all shards. The list can be
-// longer than `range` asks for. Returns false, without calling `done`, if too many lists are under
-// way.
+// longer than `range` asks for. If too many lists are in progress, returns false without calling
+// `done`.
 template <typename Call>
 bool GatherCrawls(const ServerContext& context, Call* call, CrawlRange range,
                   std::function<void(const CountersByCrawl&)> done) {
@@ -98,7 +98,7 @@ void AnswerWithCrawl(const ServerContext& context, const CrawlRecord& record, Ca
         call->Answer(grpc::Status::OK);
       });
   if (asked) return;
-  // The change has been made. Only the counts are missing.
+  // The change has been made, so the call succeeds. The answer has no counts.
   ToProto(record, context.crawls.ModeOf(record), {}, call->response()->mutable_crawl());
   call->Answer(grpc::Status::OK);
 }
@@ -118,7 +118,8 @@ Status CheckMode(const ServerContext& context, const CrawlRecord& before,
     return absl::OkStatus();
   }
   const SlotDivision division = context.router.division();
-  // URLs in these modes have pages in all divisions.
+  // URLs in all modes except 'dates' have pages in all divisions, so this server must be able to
+  // reach the others.
   if (division.divisions > 1 && context.divisions == nullptr &&
       *record.frontier_mode != FrontierMode::kDates) {
     return MakeStatus(absl::StatusCode::kFailedPrecondition,
@@ -134,7 +135,8 @@ Status CheckMode(const ServerContext& context, const CrawlRecord& before,
                     "frontier.enabled is false");
 }
 
-// Whether the change can make pages eligible earlier or later.
+// Whether the change requires all pages to be filed again, because pages can become eligible
+// earlier or later.
 bool FilesAnew(const ServerContext& context, const CrawlRecord& before, const CrawlRecord& record) {
   const auto shadow = [&context](const CrawlRecord& crawl) {
     return context.crawls.ModeOf(crawl) == FrontierMode::kShadow;
@@ -144,8 +146,8 @@ bool FilesAnew(const ServerContext& context, const CrawlRecord& before, const Cr
 
 using ListHostsCall = UnaryCall<v1::ListHostsRequest, v1::ListHostsResponse>;
 
-// Lists the hosts shard by shard, a slice at a time. A list over a fleet continues division by
-// division.
+// Lists the hosts shard by shard, a slice at a time. If the list covers a fleet, it continues
+// division by division.
 class HostLister : public std::enable_shared_from_this<HostLister> {
  public:
   HostLister(const ServerContext& context, size_t most, ListHostsCall* call)
@@ -155,8 +157,9 @@ class HostLister : public std::enable_shared_from_this<HostLister> {
         call_(*call),
         division_(spans_ ? 0 : context.router.division().division) {}
 
-  // Sets where the list begins. A token is `shard.host` in hexadecimal digits. Over a fleet,
-  // `division:` comes before the token of that division. Empty = the beginning.
+  // Sets where the list begins; an empty token = at the beginning. A token is `shard.host` in
+  // hexadecimal digits. If the list covers a fleet, `division:` comes before the token of that
+  // division.
   [[nodiscard]] Status Begin(std::string token) {
     query_ = {.prefix = call_.request().prefix(), .part = call_.request().contains()};
     if (spans_ && !token.empty()) {
@@ -237,7 +240,7 @@ class HostLister : public std::enable_shared_from_this<HostLister> {
     GoOn();
   }
 
-  // Continues after one answer. token_ is empty if the division has no more hosts.
+  // Continues after an answer. If the division has no more hosts, token_ is empty.
   void GoOn() {
     if (token_.empty() && spans_) ++division_;
     const bool over =
@@ -275,7 +278,7 @@ void HostToProto(const HostStatus& host, const ShardView& view, v1::HostState* o
 void FollowCrawl(const ServerContext& context, const CrawlRecord& before,
                  const CrawlRecord& record) {
   if (FilesAnew(context, before, record)) {
-    // Files all pages again, because some still wait according to the old settings.
+    // Files all pages again, because some pages still wait according to the old settings.
     for (Shard* shard : context.router.shards()) {
       (void)shard->Query([](const auto& view) { view.epochs.RequestFiling([](const auto&) {}); });
     }

@@ -21,11 +21,11 @@ inline grpc::Status StoppingStatus() {
   return {grpc::StatusCode::UNAVAILABLE, "the server is shutting down"};
 }
 
-// Called on the thread of the host's shard, which `view` shows.
+// Writes the state of a host. Called on the thread of the host's shard; `view` shows this shard.
 void HostToProto(const HostStatus& host, const ShardView& view, v1::HostState* out);
 
-// Answers with the state of a host, on the thread of its shard. A host can have settings and no
-// pages.
+// Answers with the state of a host, on the thread of the host's shard. A host can have settings
+// without having pages.
 template <typename Call>
 void AnswerWithHost(const ServerContext& context, const std::string& host, Call* call) {
   const auto describe = [&context, host, call](const ShardView& view) {
@@ -56,7 +56,7 @@ void ReadHostBefore(const ServerContext& context, const std::string& host, Call*
     }
     next();
   };
-  // If too many reads wait, the audit log gets no state before the call.
+  // If too many reads already wait at the shard, the audit log gets no state before the call.
   const PushOutcome asked =
       context.router.OwnerOf(SlotOfHost(host)).Read(read, call->caller().claim().client);
   if (asked != PushOutcome::kTaken) next();

@@ -23,7 +23,7 @@ class DivisionCall {
   using Answered = std::function<void(StatusOr<grpc::ByteBuffer>)>;
 
   DivisionCall() = default;
-  // Ends the sending side. Messages that were sent before are still answered.
+  // Ends the sending side. Messages that were sent earlier are still answered.
   virtual ~DivisionCall() = default;
   DivisionCall(const DivisionCall&) = delete;
   DivisionCall& operator=(const DivisionCall&) = delete;

@@ -11,13 +11,13 @@
 
 namespace freshet {
 
-// The reason why the server on a node should not end; empty = it may end. After it ends, Kafka
+// The reason why the server on a node should not end; empty = it may end. After its end, Kafka
 // makes one of the standbys active. Thread-safe.
 [[nodiscard]] std::string WhyNotDrained(const std::string& node,
                                         const std::vector<v1::FleetStandby>& standbys);
 
 // Ends the servers on the node in all divisions, except those that should not end. If another
-// server has forwarded the call, only this server can end.
+// server has forwarded the call, only this server can end. Answers the call.
 void DrainNode(const ServerContext& context,
                UnaryCall<v1::DrainNodeRequest, v1::DrainNodeResponse>* call);
 

@@ -11,7 +11,7 @@
 namespace freshet {
 namespace {
 
-// A longer text is not the name of a field. A client might have sent it.
+// A longer text is not the name of a field: a client may have sent it.
 constexpr size_t kMaxFieldBytes = 64;
 
 // Splits "field: reason" if the field has the form of a name in the .proto files.
@@ -37,7 +37,7 @@ v1::ErrorCode CodeOf(const Status& status, std::string_view field) {
     case absl::StatusCode::kUnavailable:
       return v1::ERROR_CODE_UNAVAILABLE;
     case absl::StatusCode::kPermissionDenied:
-    case absl::StatusCode::kUnauthenticated:  // withdrawn in the middle of a stream
+    case absl::StatusCode::kUnauthenticated:  // access was withdrawn while a stream was open
       return v1::ERROR_CODE_PERMISSION_DENIED;
     case absl::StatusCode::kFailedPrecondition:
     case absl::StatusCode::kAlreadyExists:
@@ -57,7 +57,7 @@ Status InField(std::string_view field, const Status& status) {
 
 bool MayComeAgain(const Status& status) {
   if (!absl::IsResourceExhausted(status)) return absl::IsUnavailable(status);
-  // If a limit is full, the error names a field. If the server is busy, it names none.
+  // An error because of a full limit names a field. An error because the server is busy names none.
   const std::string_view field = SplitField(status).first;
   return field != "crawl_id" && field != "url";
 }
@@ -68,8 +68,8 @@ v1::ItemError FaultOf(const Status& status) {
   v1::ItemError error;
   error.set_code(CodeOf(status, field));
   error.set_field(std::string(field));
-  // The reason quotes the request. Without the cut, a thousand items with long URLs would be sent
-  // back.
+  // The reason can quote the request. Without this cut, the refusal of a thousand items could send
+  // a thousand long URLs back.
   error.set_reason(CutText(reason, limits::kMaxReasonBytes));
   if (MayComeAgain(status)) {
     error.set_retryable(true);

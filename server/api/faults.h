@@ -1,6 +1,6 @@
 // Refusals as clients see them. Inside the server, a refusal is a Status. If one field is at fault,
-// the message starts with "field: ". This file makes the error of an item, a message or a call from
-// the Status.
+// the message starts with "field: ". The functions here turn the Status into the error of an item,
+// a message or a call.
 //
 // All functions are thread-safe.
 #ifndef FRESHET_SERVER_API_FAULTS_H_
@@ -29,7 +29,7 @@ inline constexpr size_t kMaxCallMessageBytes = 1024;
 // the limit.
 [[nodiscard]] bool MayComeAgain(const Status& status);
 // The error of a refused item or message. The reason is cut to limits::kMaxReasonBytes. If
-// MayComeAgain, the error asks the client to try again after a second.
+// MayComeAgain is true, the error asks the client to try again after a second.
 [[nodiscard]] v1::ItemError FaultOf(const Status& status);
 // The status of a whole call. The message is cut to kMaxCallMessageBytes. Streams of items stay
 // open after a refusal, and do not use this.

@@ -20,7 +20,7 @@ enum class FigureType : uint8_t { kGauge, kCounter, kHistogram };
 
 // How GetStatistics merges the figures of several servers of a fleet.
 enum class Merge : uint8_t {
-  kUsual,  // numbers are added; of other values, the first that is set is taken
+  kUsual,  // numbers are added; for other values, the first one that is set is kept
   kMost,
   kApart,  // fleet_sums.cc merges the figure together with others
 };

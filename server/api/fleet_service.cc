@@ -71,8 +71,8 @@ void ReturnLeases(const ServerContext& context,
   const auto& lease_ids = call->request().lease_ids();
   const Status fault = CheckItemCount("lease_ids", lease_ids.size(), context.config);
   if (!fault.ok()) return call->Answer(GrpcStatusOf(fault));
-  // The result of Submit does not matter, because a unary call has no further messages to hold
-  // back.
+  // The result of Submit does not matter: it only says whether to hold back further messages, and a
+  // unary call has none.
   (void)ConvertReturns(/*sequence=*/0, lease_ids, call->caller())
       .Submit(context.router, [call](v1::BatchAck ack, BatchCounts) {
         *call->response()->mutable_ack() = std::move(ack);

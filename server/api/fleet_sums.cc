@@ -32,7 +32,7 @@ void AddCounters(const google::protobuf::Message& theirs, google::protobuf::Mess
   }
 }
 
-// The mean of two means with these weights.
+// The mean of all values, from the means `a` and `b` of two parts and the weights of the parts.
 double Mean(double a, double of_a, double b, double of_b) {
   const double of = of_a + of_b;
   return of > 0 ? (a * of_a + b * of_b) / of : 0;

@@ -16,8 +16,8 @@
 
 namespace freshet {
 
-// Adds the answer of another division to the sum, which begins with the answer of this division. An
-// answer of a type without a function below has nothing to add.
+// Adds the answer of another division to the sum, which begins with the answer of this division.
+// This template is for types of answers without a function below: they have nothing to add.
 template <typename Request, typename Response>
 void AddAnswer(const Request& /*request*/, const Response& /*theirs*/, Response* /*sum*/) {}
 void AddAnswer(const v1::GetStatisticsRequest& request, const v1::GetStatisticsResponse& theirs,
@@ -29,7 +29,7 @@ void AddAnswer(const v1::GetTrustReportRequest& request, const v1::GetTrustRepor
 void AddAnswer(const v1::ListSourcesRequest& request, const v1::ListSourcesResponse& theirs,
                v1::ListSourcesResponse* sum);
 // Adds up the rows of each crawl id. The sum keeps as many rows as the request's page size, and its
-// token is for the rows after these.
+// token continues after the last of them.
 void AddAnswer(const v1::ListCrawlsRequest& request, const v1::ListCrawlsResponse& theirs,
                v1::ListCrawlsResponse* sum);
 // Adds one row for each division, sorted by division.
@@ -50,8 +50,8 @@ inline constexpr uint32_t kUsualRows = 100;
 // Records in the sum that the division has not answered, and why.
 void AddUnanswered(uint32_t division, const Status& why, google::protobuf::Message* sum);
 
-// A list request that completes the response of a call that has set something. The response shows
-// counts of the source or crawl id, and other divisions have parts of these counts. Value type,
+// A list request that completes the response of a call that changed a setting. The response shows
+// counts of a source or crawl id, and every division has a part of these counts. Value type,
 // thread-compatible.
 struct Listing {
   std::string_view path;
@@ -59,8 +59,8 @@ struct Listing {
   // Adds the list of one division to the response.
   std::function<void(const StatusOr<grpc::ByteBuffer>&)> add;
 };
-// Returns the listing that completes the response `done`, which outlives the listing. nullopt = a
-// response of this type needs no listing.
+// Returns the listing that completes the response `done`, which outlives the listing. nullopt =
+// responses of this type need no listing.
 [[nodiscard]] std::optional<Listing> ListingOf(google::protobuf::Message* done);
 
 }  // namespace freshet

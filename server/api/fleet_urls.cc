@@ -46,7 +46,8 @@ class TakeUrlsStream final : public CallerStream {
     const uint64_t place = OpenAck();
     v1::TakeUrlsRequest request;
     MessageFaults faults;
-    // An unreadable message gets an empty answer, so other messages of the stream are not affected.
+    // An unreadable message gets an empty answer, so that the other messages of the stream are not
+    // affected.
     if (!ParseMessage(bytes, &request, &faults, MostBytes(context_)).ok()) {
       return Acknowledge(place, SerialiseMessage(v1::TakeUrlsResponse()));
     }

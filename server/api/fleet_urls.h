@@ -1,5 +1,5 @@
-// Calls that the server with a fleet's crawl frontier makes to other divisions. They concern pages
-// of its URLs in those divisions.
+// The calls by which the server with a fleet's crawl frontier reaches other divisions. They concern
+// pages that belong to URLs of the frontier.
 #ifndef FRESHET_SERVER_API_FLEET_URLS_H_
 #define FRESHET_SERVER_API_FLEET_URLS_H_
 

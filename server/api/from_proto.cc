@@ -91,8 +91,8 @@ StatusOr<Instant> ConvertPast(std::string_view field, const google::protobuf::Ti
   return *instant;
 }
 
-// Notes a fault in a field that comes from the site or from a worker's clock. The result is not
-// refused for this.
+// Adds a note about a fault in a field that comes from the site or from a worker's clock. Such a
+// fault is no reason to refuse the result.
 void Note(std::string_view field, std::string_view reason, std::vector<std::string>* notes) {
   notes->push_back(fmt::format("{}: {}", field, reason));
 }
@@ -100,8 +100,8 @@ void NoteDropped(std::string_view field, const Status& fault, std::vector<std::s
   Note(field, fmt::format("{}; left out", ReasonOf(fault)), notes);
 }
 
-// Converts the time of a fetch. With a lease, an impossible time is replaced and not refused,
-// because the time of the lease bounds it.
+// Converts the time of a fetch. If the result has a lease, an impossible time is replaced instead
+// of refused, because the time of the lease bounds it.
 StatusOr<Instant> ConvertFetchTime(const v1::CrawlResult& result, Instant now,
                                    std::vector<std::string>* notes) {
   if (!result.has_fetch_time()) return now;
@@ -121,7 +121,7 @@ StatusOr<std::optional<CrawlOutcome>> ConvertOutcome(const v1::CrawlResult& resu
   const bool leased = report.lease != LeaseId();
   switch (result.outcome()) {
     case v1::CRAWL_OUTCOME_UNSPECIFIED:
-      // With an open lease, the outcome can be decided in any case.
+      // If the result has an open lease, the server can decide the outcome in any case.
       if (report.digest.empty() && report.http_status != 304 && !leased &&
           !IsFailure(report.http_status)) {
         return InvalidArgument(
@@ -151,8 +151,8 @@ StatusOr<std::optional<CrawlOutcome>> ConvertOutcome(const v1::CrawlResult& resu
   return std::nullopt;
 }
 
-// Drops a digest that is too long. Nothing can be compared without a digest. So the content counts
-// as changed, unless the result says otherwise.
+// Drops a digest that is too long. Without a digest the content cannot be compared. So it counts as
+// changed, unless the result says otherwise.
 void DropDigest(const v1::CrawlResult& result, ReportCrawl* report,
                 std::vector<std::string>* notes) {
   Note("content_digest",
@@ -168,8 +168,8 @@ void DropDigest(const v1::CrawlResult& result, ReportCrawl* report,
 void ConvertValidators(const v1::CrawlResult& result, ReportCrawl* report,
                        std::vector<std::string>* notes) {
   Status etag = ValidateText("etag", result.etag(), limits::kMaxValidatorBytes);
-  // RFC 9110 allows other characters, but programs read them differently, and many cannot send them
-  // back.
+  // RFC 9110 allows other characters, too. But programs read these differently, and many programs
+  // cannot send them back.
   const auto printable = [](char c) { return c >= ' ' && c <= '~'; };
   if (etag.ok() && !std::all_of(result.etag().begin(), result.etag().end(), printable)) {
     etag = InvalidArgument("etag: has characters that are not ASCII");
@@ -456,7 +456,7 @@ StatusOr<std::string> ConvertHost(std::string_view text) {
   const StatusOr<CanonicalUrl> canonical =
       Canonicalise(url ? std::string(text) : fmt::format("http://{}/", text));
   if (canonical.ok()) return canonical->host;
-  // The reason is about a host in a URL. Here the field itself is the host.
+  // The reason names a host within a URL. Here the field itself is the host.
   std::string_view reason = ReasonOf(canonical.status());
   constexpr std::string_view kPart = "host ";
   if (reason.starts_with(kPart)) reason.remove_prefix(kPart.size());
@@ -571,7 +571,8 @@ StatusOr<Duration> ConvertLease(bool has, const google::protobuf::Duration& leas
 
 void SetPolls(const PollOrigin& origin, std::vector<RoutedEvent>* signals) {
   constexpr uint64_t kMost = UINT32_MAX;
-  // ConvertSignal has already made the signals unrelated single pings.
+  // If the poll has fewer than two items, the signals stay unrelated single pings, as ConvertSignal
+  // has made them.
   if (origin.size && *origin.size < 2) return;
   // Pages of one slot can have different hosts, so the host is taken from the URL.
   const auto part_of = [](const SignalChange& signal) {

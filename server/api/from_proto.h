@@ -31,8 +31,8 @@ struct CrawlRecord;
 [[nodiscard]] StatusOr<Instant> FromProto(const google::protobuf::Timestamp& time);
 
 // Whether a page that was fetched at `fetched` can have last changed at `modified`: not before
-// 1990, when there was no Web, and not after the fetch. Some sites claim 1970 or 2099. Asked
-// whether the page has changed since then, such a site would always answer no.
+// 1990, when there was no Web, and not after the fetch. Some sites claim 1970 or 2099. If such a
+// site is asked whether the page has changed since that date, it always answers no.
 [[nodiscard]] bool CanBeLastModified(Instant modified, Instant fetched);
 
 // The canonical key of a page, and the host that decides its slot.
@@ -51,7 +51,7 @@ struct HostedKey {
 // --- Items
 
 // The slot of an item: the slot of its lease, or of the host of its URL. nullopt = the item has
-// neither, or the URL is invalid. Removals have a URL, and returns have a lease.
+// neither, or the URL is invalid. A removal has only a URL, and a return has only a lease.
 [[nodiscard]] std::optional<Slot> SlotOf(std::string_view url);
 [[nodiscard]] std::optional<Slot> SlotOf(uint64_t lease_id);
 [[nodiscard]] std::optional<Slot> SlotOf(const v1::CrawlResult& result);
@@ -61,13 +61,13 @@ struct HostedKey {
 [[nodiscard]] StatusOr<RoutedEvent> ConvertPage(const v1::PageSpec& page, bool reset, Instant now);
 [[nodiscard]] StatusOr<RoutedEvent> ConvertRemove(std::string_view url, std::string_view crawl_id);
 [[nodiscard]] StatusOr<RoutedEvent> ConvertRecheck(std::string_view url, std::string_view crawl_id);
-// Converts a result. `generation` is the number of this run; a lease that no run so far can have
-// issued is unknown. A value that the crawled site can influence never causes a refusal: the value
-// is left out or cut, and a note is added.
+// Converts a result. `generation` is the number of this run of the server. A lease is unknown if no
+// run up to this one can have issued it. A value that the crawled site can influence never causes a
+// refusal: the value is left out or cut, and a note is added.
 [[nodiscard]] StatusOr<RoutedEvent> ConvertResult(const v1::CrawlResult& result,
                                                   uint32_t generation, Instant now);
-// UnknownSource makes the NotFound error of an unknown source, which suggests similar names.
-// ConvertSignal converts a signal; its `pages_in_poll` stays 1 until SetPolls.
+// UnknownSource makes the NotFound error for an unknown source, and suggests similar names.
+// ConvertSignal converts a signal; `pages_in_poll` of the result is 1 until SetPolls sets it.
 [[nodiscard]] Status UnknownSource(const Sources& sources, std::string_view name);
 [[nodiscard]] StatusOr<RoutedEvent> ConvertSignal(const v1::ChangeSignal& signal,
                                                   const Sources& sources, Instant now);

@@ -61,8 +61,8 @@ class Adoption : public std::enable_shared_from_this<Adoption> {
                   std::string(status.message()));
   }
 
-  // Makes pages of the URLs, except those deleted since the scan. A later deletion runs in a later
-  // step of the frontier, so its removal arrives after the page.
+  // Makes pages of the URLs, except those deleted since the scan. If a URL is deleted later, the
+  // frontier does so in a later step, and the removal arrives after the page.
   void Adopt(Parts parts) {
     context_.frontier->Run<All>([self = shared_from_this(), parts = std::move(parts)](
                                     FrontierState& state) { return self->Pages(state, parts); },

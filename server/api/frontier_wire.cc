@@ -216,7 +216,7 @@ bool DecodeFrontierItem(std::string_view bytes, FrontierItemMessage* item) {
     const bool known = fields.IsText(kItemKnown);
     if (!known && !fields.IsText(kItemDiscovered)) continue;
     if (item->given && item->known != known) {
-      // Only the last member of a oneof counts.
+      // If a message has several members of a oneof, only the last one counts.
       item->info = {};
       item->status.Clear();
       item->digest.Clear();

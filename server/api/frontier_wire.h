@@ -31,9 +31,10 @@ struct FrontierUrl {
   bool valid = true;     // all texts are UTF-8, also in the metadata
 };
 
-// Goes through the metadata of an item, and finds the value of the first key in a list that occurs
-// there. Upper and lower case do not matter, because some client releases write all keys in lower
-// case. A key with the exact spelling is preferred. Value type, thread-compatible.
+// Searches the metadata of an item for the keys of a list, and keeps the value of the first key of
+// the list that occurs. Upper and lower case do not matter, because some client releases write all
+// keys in lower case. An entry with the exact spelling of a key is preferred. Value type,
+// thread-compatible.
 class FirstMetadata {
  public:
   // `keys` outlive this.
@@ -47,8 +48,8 @@ class FirstMetadata {
 
  private:
   const std::vector<std::string>* keys_;
-  // The best entry so far: the index of its key, whether the spelling differs, and the spelling.
-  // The smallest place wins.
+  // The rank of the best entry so far: the index of its key, whether its spelling differs, and its
+  // spelling. The smallest rank wins.
   std::optional<std::tuple<size_t, bool, std::string_view>> place_;
   std::string_view value_;
 };

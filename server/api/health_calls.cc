@@ -70,7 +70,7 @@ class HealthCall final : public CallReactor {
   }
   void OnWritten(bool ok) override {
     const bool goes_on = ok && kind() == CallKind::kStream;
-    // This comes first, so that a stop from now on sees that no message is being written.
+    // SetIdle comes first, so that a stop from now on knows that no message is being written.
     SetIdle();
     if (const grpc::Status why = stopped(); !why.ok()) return Stop(why);
     if (goes_on) return Tell();

@@ -13,8 +13,8 @@ namespace freshet {
 // Whether the bytes begin like gzip. No protobuf message begins with these bytes.
 [[nodiscard]] bool IsGzip(std::string_view bytes);
 
-// The size of the content according to the last four bytes of gzip, which can only hold sizes below
-// 4 GiB. Thread-safe.
+// The size of the content, according to the last four bytes of gzip. Four bytes can only hold sizes
+// below 4 GiB. Thread-safe.
 inline constexpr size_t kGzipSizeBytes = 4;
 [[nodiscard]] size_t SizeFromTrailer(std::string_view last_four);
 

@@ -134,15 +134,15 @@ StatusOr<RoutedEvent> ConvertMended(const v1::CrawlResult& result,
   return event;
 }
 
-// The generation for checking a lease. Each division numbers its runs separately, so this server
-// accepts any generation in a lease of another division.
+// The highest generation that a lease may have. Each division numbers its runs separately, so this
+// server accepts any generation in a lease of another division.
 uint32_t GenerationFor(const ServerContext& context, const v1::CrawlResult& result) {
   const bool own = context.router.division().Has(SlotOfLease(LeaseId(result.lease_id())));
   return own ? static_cast<uint32_t>(context.store.generation()) : kLeaseGenerations;
 }
 
 // Unavailable: a later run of this division issued the lease. In a cluster, another server may have
-// replaced this one without its knowledge, and the new server knows the lease.
+// replaced this one without this one's knowledge. The new server knows the lease.
 Status CheckRun(const ServerContext& context, const v1::CrawlResult& result, uint32_t generation) {
   const LeaseId lease(result.lease_id());
   if (!context.config.cluster.configured() || GenerationOfLease(lease) <= generation) return {};

@@ -1,5 +1,5 @@
-// Calls on behalf of a client (server/auth/on_behalf.h), in gRPC. The HTTP port makes some to its
-// server over an in-process channel. Other servers of the cluster forward the rest.
+// Calls on behalf of a client (server/auth/on_behalf.h), in gRPC. The HTTP port makes these calls
+// over an in-process channel to its own server, and other servers of the cluster forward them.
 #ifndef FRESHET_SERVER_API_INSIDE_H_
 #define FRESHET_SERVER_API_INSIDE_H_
 
@@ -22,7 +22,7 @@ namespace freshet {
 void ComeAs(const HttpRequest& request, grpc::ClientContext* call);
 // Reads the metadata that says on whose behalf a call is made.
 [[nodiscard]] OnBehalfReader ReadOnBehalf(const grpc::CallbackServerContext& call);
-// The credentials of that client; unset = the call is on nobody's behalf.
+// The credentials of that client; unset = the call is not on behalf of a client.
 [[nodiscard]] std::optional<Credentials> InsideCredentials(const grpc::CallbackServerContext& call);
 // The same credentials in the form that can be forwarded.
 [[nodiscard]] std::optional<ShownByClient> ShownInside(const grpc::CallbackServerContext& call);

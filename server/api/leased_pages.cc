@@ -80,7 +80,7 @@ void CountLeasedPages(const ServerContext& context, const v1::CountLeasedPagesRe
 void HandleCountLeasedPages(
     const ServerContext& context,
     UnaryCall<v1::CountLeasedPagesRequest, v1::CountLeasedPagesResponse>* call) {
-  // The server that asks limits the number of these calls.
+  // The server that makes these calls limits their number.
   CountHere(context, call->request(), [call](const StatusOr<uint64_t>& count) {
     if (count.ok()) call->response()->set_pages(*count);
     call->Answer(GrpcStatusOf(count.status()));

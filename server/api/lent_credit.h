@@ -1,7 +1,7 @@
 // Lends a worker's credit to the other divisions of a fleet, in equal shares. Each share is a call
-// of Next on behalf of the worker, which brings pages or gives the share back. So a worker gets
-// pages of all divisions, whichever server it is connected to. How many pages each division hands
-// out depends on its part of the crawl rate; all parts have a common price.
+// of Next on behalf of the worker, which returns pages or the unused share. So a worker gets pages
+// of all divisions, whichever server it is connected to. How many pages each division hands out
+// depends on its part of the crawl rate; all parts have a common price.
 #ifndef FRESHET_SERVER_API_LENT_CREDIT_H_
 #define FRESHET_SERVER_API_LENT_CREDIT_H_
 
@@ -33,14 +33,14 @@ class LentCredit : public std::enable_shared_from_this<LentCredit> {
   // for this time, or stays with the worker's own server. Once that server has not used the credit
   // for this time, the credit is always lent.
   static constexpr Duration kIdle = Duration::Seconds(1);
-  // A division without pages is asked again after kTryAfter, with kTryFor as the wait: a division
-  // might get no part of the crawl rate until it is asked for pages.
+  // If a division had no pages, it is asked again after kTryAfter, and this call waits for kTryFor.
+  // A division that is never asked for pages might get no part of the crawl rate.
   static constexpr Duration kTryAfter = Duration::Seconds(10);
   static constexpr Duration kTryFor = Duration::Seconds(4);
   // The time for which a share is lent.
   static constexpr Duration kLentFor = Duration::Seconds(2);
-  // The pause after a failed call, or while assignments are paused. When a call is late by this
-  // time, its credit is taken back, because no server seems to answer.
+  // The pause after a failed call, or while assignments are paused. If a call is late by this time,
+  // its credit is taken back, because the server does not seem to answer.
   static constexpr Duration kRest = Duration::Seconds(1);
 
   // Takes assignments of another division. Called without this object's locks.
@@ -62,8 +62,8 @@ class LentCredit : public std::enable_shared_from_this<LentCredit> {
   void Lend() FRESHET_EXCLUDES(mutex_);
   // Notes that the worker's own server has handed out a page to it.
   void OnServed() FRESHET_EXCLUDES(mutex_);
-  // Stops lending. The worker gets the lent credit back at once. Pages that still arrive are given
-  // back. Idempotent.
+  // Stops lending. The worker gets the lent credit back at once. Pages that still arrive afterwards
+  // are given back. Idempotent.
   void Recall() FRESHET_EXCLUDES(mutex_);
 
  private:
@@ -92,7 +92,7 @@ class LentCredit : public std::enable_shared_from_this<LentCredit> {
       FRESHET_REQUIRES(mutex_);
   // Takes back the credit of calls that are late.
   void ForgetLate(Instant now) FRESHET_REQUIRES(mutex_);
-  // Lends all of a small credit to one division, or decides not to lend it (see kIdle).
+  // Lends all of a small credit to one division; nullopt = the credit is not lent now (see kIdle).
   [[nodiscard]] std::optional<Call> WholeCredit(uint64_t free, Instant now)
       FRESHET_REQUIRES(mutex_);
   void Make(const Call& call);
@@ -107,7 +107,8 @@ class LentCredit : public std::enable_shared_from_this<LentCredit> {
   bool recalled_ FRESHET_GUARDED_BY(mutex_) = false;
   std::vector<Debtor> debtors_ FRESHET_GUARDED_BY(mutex_);
   Random random_ FRESHET_GUARDED_BY(mutex_);
-  // Since when the worker's own server has not used a small credit; unset = there is none.
+  // The time since which the worker's own server has not used a small credit; unset = there is no
+  // small credit.
   std::optional<Instant> idle_since_ FRESHET_GUARDED_BY(mutex_);
   grpc::Alarm alarm_;
 };

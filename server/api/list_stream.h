@@ -18,8 +18,9 @@ namespace freshet {
 // One call. It takes a place in context.listings. If there is no place, it ends with
 // RESOURCE_EXHAUSTED.
 //
-// Thread-safe. Open, Read and GoOn are called one at a time, each after the work of the one before
-// has ended. Each must end in one call of ReadNext, Write or EndList, at once or later.
+// Thread-safe. Open, Read and GoOn are called one at a time: each call waits for the end of the
+// work that the previous one started. Each must lead to one call of ReadNext, Write or EndList, at
+// once or later.
 class ListStream : public CallReactor {
  public:
   // The parameters are those of CallReactor.
@@ -29,7 +30,8 @@ class ListStream : public CallReactor {
  protected:
   // Reads the request. If OK, ReadNext follows; otherwise the call ends with the status.
   [[nodiscard]] virtual Status Open(const grpc::ByteBuffer& request) = 0;
-  // Reads the next part on the background thread. Before each part, other clients get a turn there.
+  // Reads the next part on the background thread. Other clients can use this thread between two
+  // parts.
   virtual void Read() = 0;
   // Called when the message has been written.
   virtual void GoOn() = 0;

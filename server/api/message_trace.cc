@@ -68,7 +68,8 @@ std::shared_ptr<MessageTrace> Tracer::Sample(std::string_view method,
   const double share = share_;
   if (share <= 0) return nullptr;
   const auto before = static_cast<double>(messages_.fetch_add(1, std::memory_order_relaxed));
-  // A message is traced whenever the messages so far, times the share, pass a whole number.
+  // A message is traced whenever the number of messages so far, multiplied by the share, reaches
+  // the next whole number.
   if (std::floor((before + 1) * share) == std::floor(before * share)) return nullptr;
   return std::make_shared<MessageTrace>(clock_, method, request_id);
 }

@@ -24,8 +24,8 @@ class MessageTrace : public BatchTrace {
   // Called when the message is received. `clock` outlives this; `method` is static.
   MessageTrace(Clock& clock, std::string_view method, std::string request_id);
 
-  // Writes the line when the acknowledgement is on its way to the client. Called at most once: not
-  // at all if the message never reaches its shards.
+  // Writes the line. Called at most once, when the acknowledgement is on its way to the client. Not
+  // called if the message never reaches its shards.
   void Finish(uint64_t sequence, const BatchCounts& counts) const;
 
  private:
@@ -40,8 +40,8 @@ class Tracer {
   // Both outlive this. `share` is from 0 to 1, and can change.
   Tracer(const Live<double>& share, Clock& clock) : share_(share), clock_(clock) {}
 
-  // Called when a message of a stream is received; nullptr = the message is not traced. In any n
-  // messages in a row, n times the share are traced, give or take one.
+  // Called when a message of a stream is received; nullptr = the message is not traced. Out of n
+  // consecutive messages, n times the share are traced, give or take one.
   [[nodiscard]] std::shared_ptr<MessageTrace> Sample(std::string_view method,
                                                      const std::string& request_id);
 

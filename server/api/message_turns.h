@@ -44,8 +44,8 @@ class MessageTurns {
   MessageTurns& operator=(const MessageTurns&) = delete;
 
   // Calls `handle` once, without any lock. `bytes` is the size of the message after inflation. If
-  // this thread may handle one more message, it calls `handle` before this returns. Otherwise
-  // another thread calls `handle` when it is the client's turn.
+  // the calling thread may handle one more message, it calls `handle` before this function returns.
+  // Otherwise another thread calls `handle` when it is the client's turn.
   void Handle(const std::string& client, size_t bytes, std::function<void()> handle)
       FRESHET_EXCLUDES(mutex_);
   // The number of waiting messages.
@@ -75,7 +75,7 @@ class MessageTurns {
   void Perform(Message message) FRESHET_EXCLUDES(mutex_);
 
   const MessageThreads threads_;
-  const size_t most_long_;  // the most long messages at a time
+  const size_t most_long_;  // the maximum number of long messages that are handled at the same time
   mutable Mutex mutex_;
   std::array<Condition, kHelpers> more_;  // notified when a message waits or this ends; by Helper
   size_t callers_ FRESHET_GUARDED_BY(mutex_) = 0;         // gRPC threads that handle messages now

@@ -20,7 +20,7 @@ class Asking : public std::enable_shared_from_this<Asking> {
   Asking(DivisionAnswers answers, std::function<void(DivisionAnswers)> done)
       : done_(std::move(done)), answers_(std::move(answers)), missing_(answers_.size()) {}
 
-  // The alarm must not keep this object alive, as open calls do.
+  // Unlike the open calls, the alarm must not keep this object alive.
   void EndAfter(Duration patience) {
     alarm_.Set(std::chrono::system_clock::now() + std::chrono::microseconds(patience.micros()),
                [weak = weak_from_this()](bool late) {

@@ -16,9 +16,9 @@
 
 namespace freshet {
 
-// The time that the server of another division has to send its view.
+// The time that the server of another division has for sending its view.
 inline constexpr Duration kFleetViewPatience = Duration::Seconds(3);
-// The time that the server of another division has to list some pages. It is long enough for
+// The time that the server of another division has for listing some pages. It is long enough for
 // another server to take over the division.
 inline constexpr Duration kFleetListPatience = Duration::Seconds(30);
 

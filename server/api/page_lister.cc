@@ -137,8 +137,8 @@ class Lister final : public ListStream {
   }
 
   // Reads as many pages as a list may read in one turn of the thread, and keeps those that match.
-  // If none match, Read continues with the next pages, unless another server has asked for one
-  // message.
+  // If none match, Read continues with the next pages. It does not if another server has asked for
+  // a single message.
   Status Find() {
     const size_t most = static_cast<size_t>(std::min<uint64_t>(left_, kChunk));
     ASSIGN_OR_RETURN(ListResult list, context_.store.List(query_, token_, most));
@@ -156,7 +156,7 @@ class Lister final : public ListStream {
                  kFleetListPatience,
                  [self](const DivisionAnswers& answers) { self->Pass(answers.front().answer); });
   }
-  // Ends the whole list if the division fails, because a client could not see the gap.
+  // If the division fails, ends the whole list, because a client could not see the gap.
   void Pass(const StatusOr<grpc::ByteBuffer>& answer) {
     StatusOr<Response> theirs = ResponseIn<Response>(answer);
     if (!theirs.ok()) return EndList(StatusOfDivision(division_, theirs.status()));

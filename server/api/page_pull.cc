@@ -33,7 +33,7 @@ class PullingWorker final : public AssignmentSink {
     }
     done_(std::move(all));
   }
-  // The pull ends soon anyway.
+  // Both events are ignored, because the pull ends soon anyway.
   void OnPause(bool /*paused*/) override {}
   void OnStall(const Status& /*why*/) override {}
 

@@ -31,12 +31,12 @@ struct PagePull {
 };
 
 // Pulls pages. `done` is called once, on any thread, with the pages that were found within
-// kPullWait. It gets none if the server hands out nothing at the moment, or already has as many
-// workers as it may have. Thread-safe.
+// kPullWait. There are none if the server hands out no pages at the moment, or already has the
+// maximum number of workers. Thread-safe.
 void PullPages(const ServerContext& context, const PagePull& pull,
                std::function<void(std::vector<Assignment>)> done);
 
-// The length of a pull's lease in seconds, if the client asks for `asked` seconds. Thread-safe.
+// The lease duration of a pull in seconds, if the client asks for `asked` seconds. Thread-safe.
 [[nodiscard]] uint32_t PullLeaseSeconds(const ServerContext& context, uint32_t asked);
 
 }  // namespace freshet

@@ -81,7 +81,7 @@ void RunUrls(const ServerContext& context, UnaryCall<Request, Response>* call,
   if (const Status may = call->caller().CheckCrawlId(*id); !may.ok()) {
     return call->Answer(GrpcStatusOf(may));
   }
-  // The charge for the call already covers the first URL.
+  // The client has already paid for the first URL, because the call itself costs one item.
   const auto others = static_cast<uint64_t>(request.urls_size()) - 1;
   (void)call->caller().Pay(others, context.clock.Now());
   std::vector<TextFault> faults = call->text_faults();

@@ -30,18 +30,19 @@
 
 namespace freshet {
 
-// The items of a message that belong to one division, by their places in the message, rising.
+// The items of a message that belong to one division, by their places in the message, in ascending
+// order.
 struct Part {
   uint32_t division = 0;
   std::vector<uint32_t> places;
 };
 
-// Merges the acknowledgements of the parts of one message. Thread-safe.
+// Merges the acknowledgements for the parts of one message. Thread-safe.
 class PartedAck {
  public:
   using Done = std::function<void(v1::BatchAck)>;
 
-  // For a message of `items` items in `parts` parts. `done` is called on any thread when all parts
+  // The message has `items` items in `parts` parts. `done` is called on any thread when all parts
   // are acknowledged.
   PartedAck(uint64_t sequence, int items, size_t parts, Done done)
       : left_(parts), done_(std::move(done)) {
@@ -101,8 +102,8 @@ void SendPart(const ServerContext& context, DivisionCall& call,
               const google::protobuf::Message& message, Part part, std::shared_ptr<PartedAck> all,
               StatusOr<v1::BatchAck> (*read)(const StatusOr<grpc::ByteBuffer>&));
 
-// The calls to servers of other divisions that one client's call needs. `Request` and `Response`
-// are the message types of the method. Owner thread only.
+// Sends items to servers of other divisions, on behalf of one client's call. `Request` and
+// `Response` are the message types of the method. Owner thread only.
 template <typename Request, typename Response>
 class PartSender {
  public:
@@ -115,11 +116,11 @@ class PartSender {
   // forwarded again.
   void SetClient(const ShownByClient& client) { client_ = client; }
 
-  // Sends the items of other divisions to their servers, each part in a message that `make` makes
-  // from the places. The items of this division stay in `items`, with their faults. Items that are
-  // refused for their texts, or have no valid host or lease, stay too. Returns a function that must
-  // be called once with the acknowledgement of the items that stay, even if none stay. `done` then
-  // gets the acknowledgement of all items.
+  // Sends the items of other divisions to their servers. `make` makes the message for each part
+  // from the places of the items. The items of this division stay in `items`, with their faults.
+  // Items that are refused because of their texts, or have no valid host or lease, stay too.
+  // Returns a function that must be called once with the acknowledgement of the items that stay,
+  // even if none stay. `done` then gets the acknowledgement of all items.
   template <typename Items, typename Make>
   [[nodiscard]] PartedAck::Done SendOthers(uint64_t sequence, Items* items,
                                            std::vector<TextFault>* faults, const Make& make,

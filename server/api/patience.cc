@@ -7,7 +7,7 @@
 namespace freshet {
 namespace {
 
-// The reserve never counts for less than this, however full the tables are.
+// However full the tables are, at least this much of the reserve counts.
 constexpr Duration kLeast = Duration::Seconds(1);
 // gRPC drops the bytes of a cut call at once, unless a write to the connection is under way.
 constexpr Duration kStuckAfter = Duration::Seconds(1);

@@ -10,10 +10,10 @@
 
 namespace freshet {
 
-// The time that a client has to read each message: the time for the bytes at
-// limits::kLeastBytesPerSecond, plus a reserve. The reserve starts at `most`. A slow client uses it
-// up, and a fast client refills it, up to `most`. When other clients need the memory, less of the
-// reserve counts, down to a second. Thread-compatible.
+// The time that a client has to read each message: the time that the bytes take at
+// limits::kLeastBytesPerSecond, plus a reserve. The reserve starts at `most`. A slow client uses up
+// the reserve, and a fast client refills it, up to `most`. If other clients need the memory, less
+// of the reserve counts, down to a second. Thread-compatible.
 class Patience {
  public:
   using Clock = std::chrono::steady_clock;
@@ -22,7 +22,7 @@ class Patience {
 
   // Notes that a message of `bytes` bytes is being sent.
   void Begin(size_t bytes, Clock::time_point now);
-  // The instant from which the client is too slow if it has not read the message; max() = never,
+  // The instant at which a client that has not read the message becomes too slow; max() = never,
   // because the call is already cut. `crowding` is a field of Crowding (server/api/stream_set.h).
   [[nodiscard]] Clock::time_point Until(double crowding = 0) const;
   // Notes that the client has read the message.

@@ -1,5 +1,5 @@
 // The interface by which services reach the crawl rate of a fleet. Operators set the rate, and each
-// division has a part of it.
+// division gets a part of it.
 #ifndef FRESHET_SERVER_API_RATE_SHARING_H_
 #define FRESHET_SERVER_API_RATE_SHARING_H_
 

@@ -21,7 +21,7 @@ using grpc::reflection::v1alpha::FileDescriptorResponse;
 using grpc::reflection::v1alpha::ServerReflectionRequest;
 using grpc::reflection::v1alpha::ServerReflectionResponse;
 
-// A bound above the largest answer: a file with all its imports.
+// A bound that is above the size of the largest answer, which is a file with all its imports.
 constexpr size_t kMostOfFile = size_t{64} << 10;
 
 const DescriptorPool& Pool() { return *DescriptorPool::generated_pool(); }

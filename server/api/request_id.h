@@ -1,5 +1,5 @@
-// Request ids, which the client sends or the server makes. The id is in the answer, and in every
-// line of the log about the call.
+// Request ids. A client may send an id with its call, otherwise the server makes one. The id is in
+// the answer, and in every line of the log about the call.
 #ifndef FRESHET_SERVER_API_REQUEST_ID_H_
 #define FRESHET_SERVER_API_REQUEST_ID_H_
 

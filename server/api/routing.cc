@@ -45,7 +45,7 @@ void AnswerElsewhere(const ServerContext& context, uint32_t division, UnaryReact
 
 void HandleByHost(const ServerContext& context, UnaryReactor* call) {
   const std::optional<Slot> slot = SlotNamedIn(call->AnyRequest());
-  // The handler refuses a request without a valid host.
+  // If the request has no valid host, the handler refuses it.
   const Status own = slot ? context.router.CheckDivision(*slot) : absl::OkStatus();
   if (own.ok()) return call->Handle();
   if (!SpansFleet(context, call->shown())) return call->Answer(GrpcStatusOf(own));
@@ -60,8 +60,8 @@ void HandleAtKeeper(const ServerContext& context, UnaryReactor* call) {
 
 // --- All servers
 
-// Adds the answers of the others to the response, and returns the status of the call. NotFound is
-// no failure, because another division may know what the call names.
+// Adds the answers of the other divisions to the response, and returns the status of the call.
+// NotFound is not a failure, because another division may know what the call names.
 grpc::Status SumUp(const grpc::Status& own, const DivisionAnswers& answers, UnaryReactor* call) {
   if (!own.ok() && own.error_code() != grpc::StatusCode::NOT_FOUND) return own;
   bool found = own.ok();
@@ -93,8 +93,8 @@ void HandleInAll(const ServerContext& context, UnaryReactor* call) {
                     });
 }
 
-// Makes all other servers run the call, which ended with `own` here. Then calls `last` (nullptr =
-// none), and answers.
+// After the call has ended with `own` here, makes all other servers run it. Then calls `last`
+// (nullptr = none), and answers.
 void FinishInOthers(const ServerContext& context, UnaryReactor* call, const grpc::Status& own,
                     std::function<void()> last) {
   if (!own.ok() && own.error_code() != grpc::StatusCode::NOT_FOUND) return call->Answer(own);
@@ -131,10 +131,11 @@ void AnswerWithOthers(const ServerContext& context, UnaryReactor* call) {
                     });
 }
 
-// Ends a call that has changed a setting on the keeper, once all other divisions follow.
+// Ends a call that has changed a setting on the keeper. If the change succeeded, waits until all
+// other divisions have the new setting.
 void HaveOthersFollow(const ServerContext& context, UnaryReactor* call, const grpc::Status& own) {
   if (!own.ok()) {
-    // The setting may be stored although the call failed, for example when a policy's plan fails.
+    // Even a failed call may have stored the setting, for example if a policy's plan fails.
     context.shared_settings->Publish(nullptr);
     return call->Answer(own);
   }
@@ -187,7 +188,7 @@ void PauseOthersToo(const ServerContext& context, UnaryReactor* call, const Stat
                });
 }
 
-// Pauses this server before it asks the keeper, so the pause works even without the keeper.
+// Pauses this server before asking the keeper, so that the pause works even without the keeper.
 void HandlePause(const ServerContext& context, UnaryReactor* call) {
   SettingsSharing* const shared = context.shared_settings;
   if (shared == nullptr || context.router.division().keeps()) {
@@ -199,7 +200,7 @@ void HandlePause(const ServerContext& context, UnaryReactor* call) {
   call->SetLast([&context, call, shared, request](const grpc::Status& own) {
     if (!own.ok()) return call->Answer(own);
     call->NoteChange();
-    // If another server has forwarded the pause, it did so because the keeper does not answer.
+    // Another server forwards a pause only if the keeper does not answer.
     if (call->shown().sent_on) {
       if (!shared->hears_keeper()) shared->KeepPause(request->reason());
       return call->Answer(own);

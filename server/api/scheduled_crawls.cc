@@ -25,19 +25,19 @@
 namespace freshet {
 namespace {
 
-// The time for other divisions to answer, which is longer than their wait for pages.
+// The time that other divisions have for their answer. It is longer than their wait for pages.
 constexpr std::chrono::milliseconds kElsewherePatience{1000};
 
 // --- Incoming URLs
 
-// The changes to a URL's page that follow once the frontier has the URL.
+// Describes what must change on the page of a URL once the frontier has the URL.
 struct PageNews {
   std::string host;
   bool known = false;
   bool never = false;  // the page must never be crawled again
-  // Shadow mode: the page's outcome does not matter, and the client gets the frontier's outcome.
+  // In shadow mode the page's outcome does not matter, and the client gets the frontier's outcome.
   bool shadow = false;
-  // The result of a fetch; unset = none, or the client may not report.
+  // The result of a fetch; unset = there is none, or the client may not report results.
   std::optional<ReportCrawl> report;
 };
 
@@ -45,14 +45,15 @@ struct PageNews {
 struct PutUnderWay {
   Frontier::PutDone done;
   std::vector<FrontierOutcome> outcomes;
-  std::vector<size_t> places;  // positions in outcomes, by URL given to the frontier
-  // By URL given to the frontier; unset = its crawl id has no pages.
+  std::vector<size_t> places;  // for each URL given to the frontier, its position in outcomes
+  // For each URL given to the frontier; unset = its crawl id has no pages.
   std::vector<std::optional<PageNews>> pages;
-  // The name of the page, by URL given to the frontier.
+  // The name of the page, for each URL given to the frontier.
   std::vector<FrontierName> names;
-  // By event: the URL given to the frontier whose outcome depends on the event; unset = none.
+  // For each event, the URL whose outcome depends on the event, as an index into the URLs given to
+  // the frontier; unset = none.
   std::vector<std::optional<size_t>> asked;
-  uint64_t since = 0;  // when the call began; no entry that it makes is older
+  uint64_t since = 0;  // when the call began; all entries that it makes are at least this new
 };
 
 PageNews NewsOf(const ServerContext& context, FrontierMode mode, const FrontierName& name,
@@ -96,8 +97,9 @@ std::vector<RoutedEvent> EventsFor(PutUnderWay& put, const std::vector<FrontierO
   return events;
 }
 
-// Whether the client need not wait for the events. In shadow mode, a division that cannot be
-// reached must not delay the client. SubmitUnawaited limits the memory for this.
+// Returns true if the client need not wait for the events: no outcome depends on them, and some go
+// to other divisions. In shadow mode, a division that cannot be reached must not delay the client.
+// SubmitUnawaited limits the memory for events of this kind.
 bool NobodyWaits(const ServerContext& context, const PutUnderWay& put,
                  const std::vector<RoutedEvent>& events) {
   return std::none_of(put.asked.begin(), put.asked.end(),
@@ -107,9 +109,9 @@ bool NobodyWaits(const ServerContext& context, const PutUnderWay& put,
          });
 }
 
-// Sets the outcomes of the URLs whose pages refused an event. If the page can never take it, the
-// URL is skipped; otherwise it fails, and the client sends it again. Returns the URLs that have no
-// page.
+// Sets the outcomes of URLs whose event was refused: kSkipped if the page can never take the event,
+// otherwise kFailed, after which the client sends the URL again. Returns the refused URLs, except
+// those of divisions that did not answer.
 std::vector<FrontierName> TakeReplies(const std::vector<Reply>& replies, PutUnderWay& put) {
   std::vector<FrontierName> refused;
   for (size_t i = 0; i < replies.size(); ++i) {
@@ -126,7 +128,7 @@ std::vector<FrontierName> TakeReplies(const std::vector<Reply>& replies, PutUnde
 }
 
 // Removes new URLs without a page from the frontier, because the limits on pages would not count
-// them. Calls `done` in any case.
+// them. Always calls `done`.
 void TakeBack(const ServerContext& context, std::vector<FrontierName> refused, uint64_t since,
               std::function<void()> done) {
   if (refused.empty()) return done();
@@ -163,15 +165,15 @@ void RemoveEnded(const ServerContext& context, const FrontierName& name) {
       });
 }
 
-// Leased pages with the frontier's data about their URLs, by their positions in the pull.
+// Leased pages with the frontier's data about their URLs. The numbers are positions in the pull.
 struct DescribedPages {
   std::vector<std::pair<size_t, FrontierServed>> served;
   std::vector<size_t> ended;    // must never be handed out again
   std::vector<size_t> refused;  // refused for now
 };
 
-// Reads the metadata of the URLs, up to the bytes that a pull may have. A page without an entry has
-// no metadata.
+// Reads the metadata of the URLs, until the pull has its maximum size in bytes. A page without an
+// entry has no metadata.
 StatusOr<DescribedPages> DescribePages(const FrontierState& state,
                                        const std::vector<FrontierName>& names) {
   DescribedPages pages;
@@ -316,7 +318,7 @@ class ScheduledPull final : public std::enable_shared_from_this<ScheduledPull> {
     Serve();
   }
 
-  // Describes the leased pages, but of each host no more than the call wants.
+  // Describes the leased pages, but for each host only as many as the call wants.
   void Serve() {
     std::vector<FrontierName> names;
     std::vector<LeaseId> leases;
@@ -372,7 +374,7 @@ class ScheduledPull final : public std::enable_shared_from_this<ScheduledPull> {
   grpc::Alarm alarm_;
   Mutex mutex_;
   bool own_asked_ FRESHET_GUARDED_BY(mutex_) = false;
-  // Other divisions that still have to answer.
+  // Other divisions that have not answered yet.
   std::set<uint32_t> asked_ FRESHET_GUARDED_BY(mutex_);
   bool serving_ FRESHET_GUARDED_BY(mutex_) = false;
   std::vector<LeasedName> leased_ FRESHET_GUARDED_BY(mutex_);
@@ -446,8 +448,8 @@ bool PutUrls(const ServerContext& context, std::vector<FrontierPut> puts, const 
         context.url_pages.SubmitUnawaited(&events, client)) {
       return under_way->done(under_way->outcomes);
     }
-    // The result of Submit does not hold up the stream, because the limit on its unacknowledged
-    // items does so anyway.
+    // The result of Submit does not matter here, because the limit on unacknowledged items already
+    // holds up the stream.
     (void)context.url_pages.Submit(
         std::move(events),
         [&context, under_way](std::vector<Reply> replies) {

@@ -1,16 +1,17 @@
 // Crawl ids of the crawl-frontier API whose URLs are also pages. In scheduled mode, Freshet hands
 // out the URLs by crawl value. The last paragraph describes shadow mode.
 //
-// Each of these URLs has two parts with one name. Its entry in the frontier has metadata and
-// counts, like that of any URL. Its page, in the same crawl id, is scheduled and leased like any
-// page. When a URL is put, its entry becomes durable first, then the page, and only then is the URL
-// acknowledged. A client sends again what was not acknowledged, and both parts accept repetitions.
-// When a URL is handed out, the page is leased, and the entry is only read. A page without an entry
-// came by UpsertPages, or before the crawl id was scheduled. It is handed out too, and its result
-// makes an entry. So entries are deleted only after their pages (server/api/url_removal.h).
+// A URL of such a crawl id has an entry in the frontier and a page, both with the same name. The
+// entry has metadata and counts, like that of any URL. The page, in the same crawl id, is scheduled
+// and leased like any page. When a URL is put, its entry becomes durable first, then the page, and
+// only then is the URL acknowledged. A client sends again what was not acknowledged, and both parts
+// accept repetitions. When a URL is handed out, the page is leased, and the entry is only read. A
+// page without an entry came by UpsertPages, or before the crawl id was scheduled. It is handed out
+// too, and its result makes an entry. So entries are deleted only after their pages
+// (server/api/url_removal.h).
 //
 // In shadow mode, an entry keeps the client's key, text and date, and the URL is handed out by that
-// date. The page has the canonical text, is made in the same order, and is never handed out
+// date. The page has the canonical text. It is made in the same order, but never handed out
 // (docs/decisions/0030-shadow-crawls.md).
 #ifndef FRESHET_SERVER_API_SCHEDULED_CRAWLS_H_
 #define FRESHET_SERVER_API_SCHEDULED_CRAWLS_H_
@@ -32,8 +33,8 @@ namespace freshet {
 // Whether the crawl id is in scheduled mode now.
 [[nodiscard]] bool IsScheduled(const ServerContext& context, std::string_view crawl);
 
-// The name of a URL's entry and page in scheduled mode, whatever text and key the client sent: the
-// canonical text, and the host as key. InvalidArgument: the URL cannot be a page.
+// The name that a URL's entry and page have in scheduled mode, whatever text and key the client
+// sent: the canonical text, and the host as the key. InvalidArgument: the URL cannot be a page.
 [[nodiscard]] StatusOr<FrontierName> ScheduledName(const std::string& crawl,
                                                    const std::string& url);
 
@@ -50,17 +51,17 @@ namespace freshet {
 // `reporter` is the client's identity. A known URL ends only leases of this identity.
 [[nodiscard]] bool PutUrls(const ServerContext& context, std::vector<FrontierPut> puts,
                            const Reporter& reporter, Frontier::PutDone done);
-// `who` is the client. A pull from a scheduled crawl id gets the URLs that are due within
-// kPullWait, and then ends.
+// Pulls URLs for the client `who`. A pull from a scheduled crawl id gets the URLs that are due
+// within kPullWait, and then ends.
 void PullUrls(const ServerContext& context, const std::shared_ptr<FrontierPull>& pull, size_t most,
               const PullingClient& who, Frontier::PullDone done);
 // Takes back URLs that did not reach the client with this number.
 void GiveBackUrls(const ServerContext& context, std::vector<FrontierServed> served,
                   uint64_t client);
 
-// Blocks the pages of a host, as `block` says. `done` is called once the division of the pages has
-// the event. NotFound: the crawl id has no URL, or no page, of the host, and nothing is blocked.
-// Any other error: the division may not have the event.
+// Blocks the pages of a host, as `block` says. `done` is called as soon as the division of the
+// pages has the event. NotFound: the crawl id has no URL or no page of the host, and nothing is
+// blocked. After any other error, it is unknown whether the division has the event.
 void BlockScheduledHost(const ServerContext& context, BlockHost block,
                         std::function<void(const Status&)> done);
 

@@ -36,7 +36,7 @@
 namespace freshet {
 namespace {
 
-// The shortest wait of a call of Next: leasing a page takes this long.
+// The minimum wait of a call of Next, because leasing a page can take this long.
 constexpr Duration kMinNextWait = Duration::Millis(25);
 constexpr Duration kPausedRetry = Duration::Seconds(1);
 constexpr Duration kStalledRetry = Duration::Seconds(1);
@@ -73,7 +73,7 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
       SendAssignments(assignments);
       if (const auto lent = lent_credit(); lent != nullptr) lent->OnServed();
     }
-    // Both outlooks occur only after the client has closed its side.
+    // Both of these outlooks occur only after the client has closed its side.
     if (outlook == Outlook::kServed) End(grpc::Status::OK);
     if (outlook == Outlook::kTimeOut) End(NothingCame());
   }
@@ -101,8 +101,7 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
     SendNews(SerialiseMessage(response));
   }
   bool behind() const override { return MessageStream::behind(); }
-  // The call ends if the crawl ids that the worker may use are no longer those it was admitted
-  // with.
+  // Ends the call if the worker may no longer use exactly the crawl ids with which it was admitted.
   Status CheckCaller() const override {
     const StatusOr<Caller> caller = LookAtCaller();
     RETURN_IF_ERROR(caller.status());
@@ -133,8 +132,8 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
                });
   }
 
-  // Sends pages while at least half of their lease is left. If that is not possible, drops the
-  // pages and restores the worker's credit.
+  // Sends pages, but only while at least half of their lease is left. After that, drops the pages
+  // and restores the worker's credit.
   void SendBefore(Instant half_over, const v1::CrawlResponse& response, uint64_t pages, Sent sent) {
     const Instant now = context_.clock.Now();
     Sent told = [weak = weak_from_this(), pages, sent = std::move(sent)](Fate fate) {
@@ -213,7 +212,7 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
     }
   }
 
-  // Answers a message that was refused as a whole. Only its numbers could be read.
+  // Answers a message that was refused as a whole. Only the numbers in the message could be read.
   void Refuse(const v1::CrawlRequest& request, size_t items, const Status& why) {
     if (request.has_results()) {
       const uint64_t place = OpenAck();
@@ -497,7 +496,7 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>, publ
     bytes->Clear();
     if (status.ok()) status = Enter(request());
     if (!status.ok()) return Complete(status);
-    // A stop during Enter may have found no worker to remove.
+    // If the call was stopped during Enter, there may have been no worker to remove yet.
     if (!stopped().ok()) OnStopped();
   }
   void OnStopped() override {
@@ -532,7 +531,8 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>, publ
       OnStall(why);
       return grpc::Status::OK;
     }
-    // The address is the client's, even if another server of the cluster has forwarded the call.
+    // The address is that of the client, even if another server of the cluster has forwarded the
+    // call.
     const std::optional<Credentials> forwarded = InsideCredentials(call());
     Credentials shown;
     shown.network = forwarded ? forwarded->network : NetworkOfPeer(call().peer());
@@ -571,7 +571,7 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>, publ
       } else if (stalled) {
         status = grpc::Status::OK;
       }
-      // The first pages can have waited too long for later ones.
+      // The first pages may have waited too long for later pages.
       const bool late = half_over_ <= context_.clock.Now();
       if (late) response()->clear_assignments();
       if (late || !status.ok() || call().IsCancelled()) unsent = std::exchange(delivered_, {});
@@ -585,7 +585,7 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>, publ
     Answer(status);
   }
 
-  // Tells the client if it got no page because the worker may hold no more leases.
+  // If the call got no page because the worker may hold no more leases, tells the client so.
   void SayWhatIsHeld() {
     const auto full = context_.dispatcher.FullBy(worker_key_);
     if (!full) return;
@@ -601,7 +601,7 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>, publ
   Mutex mutex_;
   bool finished_ FRESHET_GUARDED_BY(mutex_) = false;
   std::vector<LeaseId> delivered_ FRESHET_GUARDED_BY(mutex_);
-  // When half of the first of these leases has passed.
+  // The earliest instant at which one of these leases is half over.
   Instant half_over_ FRESHET_GUARDED_BY(mutex_) = Instant::Infinite();
 };
 

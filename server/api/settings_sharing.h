@@ -19,7 +19,7 @@ namespace freshet {
 class SettingsSharing {
  public:
   using Answered = std::function<void(StatusOr<v1::ShareSettingsResponse>)>;
-  // Gets the outcome for each other division.
+  // Takes the outcome for each other division.
   using Published = std::function<void(const std::vector<std::pair<uint32_t, Status>>&)>;
 
   SettingsSharing() = default;
@@ -28,8 +28,8 @@ class SettingsSharing {
   SettingsSharing& operator=(const SettingsSharing&) = delete;
 
   // Only on the keeper: publishes a change that is in force there. `done` (nullptr = none) is
-  // called once, on any thread. By then every other division follows, has failed to follow, or has
-  // not answered for 15 s (Unavailable).
+  // called once, on any thread. By then every other division has the change, has failed to apply
+  // it, or has not answered for 15 s (Unavailable).
   virtual void Publish(Published done) = 0;
   // Only on the keeper: handles a report from another division's server. `answered` is called once,
   // on any thread, with the errors of FleetService.ShareSettings.
@@ -40,7 +40,8 @@ class SettingsSharing {
   // Keeps a pause that was made without the keeper, until the keeper has learned of it and has
   // paused all divisions.
   virtual void KeepPause(const std::string& reason) = 0;
-  // Takes over the keeper's settings again, after a change here that the keeper does not know.
+  // Copies the keeper's settings again, after a change on this server that the keeper does not
+  // know.
   virtual void Forget() = 0;
 };
 

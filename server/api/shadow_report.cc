@@ -159,7 +159,7 @@ class ShadowReport : public std::enable_shared_from_this<ShadowReport> {
     const StatusOr<CrawlComparison> comparison = CompareCrawls(pages);
     v1::ReportShadowResponse& out = *call_.response();
     if (!comparison.ok()) return out.set_why_not(std::string(comparison.status().message()));
-    // The sampled pages stand for all compared pages, and the pages read stand for all pages.
+    // The sample stands for all compared pages, and the pages that were read stand for all pages.
     const double scale = static_cast<double>(sample_.seen()) / static_cast<double>(pages.size()) *
                          static_cast<double>(out.pages()) / static_cast<double>(out.pages_read());
     v1::ShadowComparison& to = *out.mutable_comparison();

@@ -23,11 +23,11 @@ class StandbyRoster {
   static constexpr size_t kMost = 64;
   // The maximum size of a name or an address, in bytes.
   static constexpr size_t kMostBytes = 512;
-  // Standbys report once a second.
+  // A standby is forgotten if it has not reported for this long. Standbys report once a second.
   static constexpr Duration kForgottenAfter = Duration::Seconds(5);
 
   // Takes a report. InvalidArgument: the name is empty, or a text is too long. ResourceExhausted:
-  // kMost other standbys are known already.
+  // kMost other standbys are already known.
   [[nodiscard]] Status Hear(const v1::FleetStandby& standby, Instant now) FRESHET_EXCLUDES(mutex_);
   // From now on, asks all standbys to load the pages.
   void AskToLoad() { asked_to_load_ = true; }

@@ -21,7 +21,8 @@ void AddCrawls(const std::vector<CrawlStatus>& crawls, ServerStatus* status) {
 }
 
 std::string DescribeLog(std::string_view what, uint64_t done, uint64_t all) {
-  // Logs whose content is already in tables are not replayed.
+  // The share can stay below 100%, because logs whose content is already in tables are not
+  // replayed.
   return fmt::format("{} the log: {:.1f} of {:.1f} MB, {}%", what, static_cast<double>(done) * 1e-6,
                      static_cast<double>(all) * 1e-6, std::min<uint64_t>(100, 100 * done / all));
 }
@@ -84,7 +85,7 @@ std::string Describe(const RecoveryStatus& recovery) {
   if (recovery.share >= 1)
     return fmt::format("starting: {} loaded", Counted(recovery.pages, "page"));
   if (recovery.share == 0 && recovery.expected_pages == 0) return "opening the store";
-  // The expected number is an estimate.
+  // The expected number is only an estimate, so more pages may be loaded already.
   return fmt::format("loading: {} of about {} pages, {:.0f}% of the store", recovery.pages,
                      std::max(recovery.pages, recovery.expected_pages), 100 * recovery.share);
 }

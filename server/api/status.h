@@ -44,7 +44,7 @@ struct RecoveryStatus {
   uint64_t checked_log_bytes = 0;
   uint64_t replayed_log_bytes = 0;
   uint64_t rows_taken_in = 0;  // rows read from the log of a cluster
-  // When a standby last had all rows of the log; None = no standby, or not yet.
+  // The last time at which a standby had all rows of the log; None = no standby, or not yet.
   Instant at_end;
   uint64_t pages = 0;           // loaded so far
   uint64_t expected_pages = 0;  // an estimate; 0 = not known yet
@@ -60,7 +60,7 @@ struct RecoveryStatus {
 [[nodiscard]] std::string_view StageName(const RecoveryStatus& recovery);
 
 // The reason why the store accepts no writes: "disk_full", "damaged" or "write_failed"; "" = it
-// accepts writes. The set is small and fixed, so it can be a label.
+// accepts writes. These are all possible values, so they can be a label of a metric.
 [[nodiscard]] std::string_view FailureKind(const Status& failure);
 
 // Work that waits for a thread, except shards and the HTTP port. Value type, thread-compatible.

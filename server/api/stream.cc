@@ -16,10 +16,10 @@
 namespace freshet {
 namespace {
 
-// The longest pause before a client's rate is checked again, because the rate can change.
+// The longest pause before a client's rate is checked again. The rate can change in the meantime.
 constexpr Duration kLongestPause = Duration::Hours(1);
-// A smaller item has no valid URL, and its refusal needs fewer bytes than AckBytes allows for an
-// item.
+// An item below this size has no valid URL, and its refusal needs fewer bytes than AckBytes allows
+// for an item.
 constexpr size_t kLeastBytesOfItem = 16;
 
 using std::chrono::steady_clock;
@@ -48,7 +48,7 @@ void MessageStream::Begin(StreamSet* streams) {
   self_ = shared_from_this();
   streams_ = streams;
   if (grpc::Status added = streams_->Add(self_); !added.ok()) return End(std::move(added));
-  // A client cannot escape its debt by opening a new stream.
+  // A client cannot escape from its debt by opening a new stream.
   if (const Duration owed = Owes(); owed > Duration()) {
     const MutexLock lock(mutex_);
     return SetPause(owed);
@@ -216,7 +216,7 @@ MessageStream::Steps MessageStream::NextSteps() {
     outgoing_.clear();
     unwritten_bytes_ = 0;
   }
-  // This must come before the check whether the stream may read.
+  // This must come before NextWriteAndRead, which decides whether the stream may read.
   CountAnswers(steps);
   if (!finished_) NextWriteAndRead(steps);
   return steps;
@@ -244,8 +244,8 @@ void MessageStream::NextWriteAndRead(Steps& steps) {
     in_write_ = steps.write = true;
     timed_ = patience_.has_value();
     if (timed_) patience_->Begin(writing_bytes_, Patience::Clock::now());
-    // The first message has no buffer hint: gRPC would hold it back, and not report it as written,
-    // until something else makes gRPC write.
+    // The first message has no buffer hint. With the hint, gRPC would hold the message back, and
+    // not report it as written, until something else makes gRPC write.
     steps.more = std::exchange(has_written_, true) && !outgoing_.empty();
   }
   if (acks_.empty()) held_ = false;
@@ -267,8 +267,8 @@ void MessageStream::NextWriteAndRead(Steps& steps) {
     }
     return;
   }
-  // Answers that wait to be written count as unacknowledged. So the server does not read from a
-  // client that does not read its answers.
+  // Answers that wait to be written count as unacknowledged messages. So the server stops reading
+  // from a client that does not read its answers.
   const size_t unacked = acks_.size() + outgoing_.size();
   if (!reading_ && !handling_ && !held_ && pause_ == nullptr && !reads_ended_ &&
       unacked < max_unacked_messages_ && unacked_bytes_ < limits::kMaxUnackedBytesPerStream &&
@@ -278,8 +278,8 @@ void MessageStream::NextWriteAndRead(Steps& steps) {
 }
 
 bool MessageStream::MayHandle() {
-  // There was room for the answer when reading began, but others may have taken it. The room is
-  // taken now, because thousands of messages can wait for their turns.
+  // There was room for the answer when reading began, but other calls may have used it since. The
+  // bytes are counted now, because thousands of messages can wait for their turns.
   const size_t answers = MostAnswered(message_bytes_);
   if (!streams_->TryHold(self_, message_bytes_, answers)) return false;
   expected_bytes_ = answers;
@@ -382,7 +382,8 @@ void MessageStream::HandleMessage(bool ok) {
     goes_on = !ending && OnReadsEnded();
     if (!goes_on) OnClientGone();
   } else if (!ending) {
-    // A message that comes after the end was decided is not acknowledged. It may be sent again.
+    // A message that comes after the end was decided is not acknowledged, so the client may send it
+    // again.
     OnMessage(&incoming_);
   }
   Steps steps;
@@ -390,7 +391,7 @@ void MessageStream::HandleMessage(bool ok) {
   {
     const MutexLock lock(mutex_);
     handling_ = false;
-    // OpenAck has reserved bytes for the answer, or the answer has been made.
+    // The answer has been made, or OpenAck has reserved bytes for it.
     expected_bytes_ = 0;
     goes_on_ = goes_on;
     // Frees the bytes of a message that gets no acknowledgement.

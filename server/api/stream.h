@@ -24,8 +24,8 @@
 
 namespace freshet {
 
-// One open stream. It lives until gRPC is done with it and nothing holds it any more. Thread-safe;
-// OnMessage is called one at a time.
+// One open stream. It lives until gRPC is done with it and nothing holds it any more. Thread-safe.
+// OnMessage is never called concurrently.
 class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
                       public OpenCall,
                       public std::enable_shared_from_this<MessageStream> {
@@ -74,13 +74,13 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   // Returns the approximate maximum size in bytes of the answer to a message of `message_bytes`
   // bytes. Thread-safe.
   [[nodiscard]] virtual size_t MostAnswered(size_t message_bytes) const;
-  // Called when the client has ended its side; it may still read. Returns true if more messages for
-  // the client will come. The stream must then call End.
+  // Called when the client has ended its side; the client may still read. Returns true if more
+  // messages for the client will come. In that case the stream must call End later.
   virtual bool OnReadsEnded() { return false; }
   // Called when the client has ended its side or is gone. Open acknowledgements are still sent.
   // Called at least once, on any thread, before the stream ends.
   virtual void OnClientGone() {}
-  // Called on any thread when the client has read the messages that it was behind with.
+  // Called on any thread when a client that was behind has read enough messages.
   virtual void OnCaughtUp() {}
 
   // Cancels the call. Called on any thread, while gRPC still has the call.
@@ -99,8 +99,8 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   void PauseReading(Duration time) FRESHET_EXCLUDES(mutex_);
   // Inflated size of the message that OnMessage handles. Called in OnMessage.
   [[nodiscard]] size_t message_bytes() const { return message_bytes_; }
-  // Whether so much waits for the client that nothing more should be sent until OnCaughtUp. May be
-  // called on any thread, with any lock held.
+  // Whether so many messages wait for the client that nothing more should be sent until OnCaughtUp.
+  // May be called on any thread, with any lock held.
   [[nodiscard]] bool behind() const { return behind_.load(std::memory_order_acquire); }
   // Sends a message, in any order relative to acknowledgements. `sent` is called once, even if the
   // stream has already ended. If the client does not read and the message is not written within
@@ -144,7 +144,7 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   };
   [[nodiscard]] Steps NextSteps() FRESHET_REQUIRES(mutex_);
   void NextWriteAndRead(Steps& steps) FRESHET_REQUIRES(mutex_);
-  // Counts the bytes that wait for the client, and finds out whether it is behind.
+  // Counts the bytes that wait for the client, and finds out whether the client is behind.
   void CountAnswers(Steps& steps) FRESHET_REQUIRES(mutex_);
   // Returns true if the received message may be handled, and then counts it as held.
   [[nodiscard]] bool MayHandle() FRESHET_REQUIRES(mutex_);
@@ -191,7 +191,7 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   bool spoken_ FRESHET_GUARDED_BY(mutex_) = false;                   // a message has come
   bool starting_read_ FRESHET_GUARDED_BY(mutex_) = false;  // StartRead is about to be called
   bool reads_ended_ FRESHET_GUARDED_BY(mutex_) = false;
-  // More is sent although the client has ended its side.
+  // More messages will be sent although the client has ended its side.
   bool goes_on_ FRESHET_GUARDED_BY(mutex_) = false;
   size_t handled_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;  // bytes of the message in OnMessage
   size_t unacked_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;

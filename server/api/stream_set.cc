@@ -14,11 +14,11 @@
 namespace freshet {
 namespace {
 
-// Unary calls come in bursts and end soon. This many may always be open, half of them by one
-// client.
+// Unary calls come in bursts and end soon. This many may always be open, and half of them may come
+// from one client.
 constexpr size_t kLeastCalls = 1000;
-// How many waiting clients are checked, in turn, when bytes are freed. With this limit a message
-// costs no more when thousands of clients wait.
+// The number of waiting clients that are checked, in turn, when bytes are freed. Because of this
+// limit, a message does not become more expensive when thousands of clients wait.
 constexpr size_t kLookedAt = 64;
 // Unary calls have numbers from here on, so that waiting streams continue before them.
 constexpr uint64_t kFirstCall = uint64_t{1} << 63;
@@ -29,7 +29,8 @@ grpc::Status ShuttingDown() {
   return {grpc::StatusCode::UNAVAILABLE, "the server is shutting down"};
 }
 
-// Dismisses the silent call that must make room; nullptr = none. Returns true if there was one.
+// Dismisses `call`, the silent call that must make room; nullptr = none. Returns true if there is
+// one.
 bool DismissOutdone(const std::shared_ptr<OpenCall>& call) {
   if (call == nullptr) return false;
   call->Dismiss({grpc::StatusCode::RESOURCE_EXHAUSTED,

@@ -31,18 +31,19 @@ class MessageStream;
 
 // The limits. Value type, thread-compatible.
 struct StreamLimits {
-  // The maximum number of admitted streams. The limit also applies to admitted unary calls, to
-  // silent streams and to silent unary calls. But 1,000 unary calls may always be open.
+  // The maximum number of admitted streams. The same limit applies separately to admitted unary
+  // calls, silent streams and silent unary calls. For unary calls, a limit below 1,000 counts as
+  // 1,000.
   Live<size_t> streams = SIZE_MAX;
   Live<size_t> streams_per_client = SIZE_MAX;  // for streams, and separately for unary calls
   // The maximum total size in bytes of the messages that streams have read and not yet
-  // acknowledged. The answers that wait for clients may have the same total size.
+  // acknowledged. The same limit applies to the answers that wait for clients.
   Live<size_t> unacked_bytes = SIZE_MAX;
 };
 
-// How full the two tables of bytes are. 0 = the part for all clients is not full; 1 = not even
-// newcomers find room (core/base/shares.h). The fuller a table is, the less time a slow client gets
-// (server/api/patience.h). Value type, thread-compatible.
+// How full the tables of message bytes and of answer bytes are. 0 = the part for all clients is not
+// full; 1 = not even newcomers find room (core/base/shares.h). The fuller a table is, the less time
+// a slow client gets (server/api/patience.h). Value type, thread-compatible.
 struct Crowding {
   double messages = 0;
   double answers = 0;
@@ -53,7 +54,7 @@ struct Crowding {
 struct Kept {
   size_t bytes = 0;
   bool answers = false;
-  bool beside = false;  // beyond the share of its client
+  bool beside = false;  // the bytes are beyond the share of the client
 };
 
 // An open call of any method. Thread-safe, except as CallTurn says.
@@ -71,10 +72,10 @@ class OpenCall : public CallTurn {
   [[nodiscard]] virtual CallKind kind() const = 0;
   // Whether the client is an identity with the role admin.
   [[nodiscard]] virtual bool admin() const { return false; }
-  // Called regularly. Ends the call if its client is too slow. Returns the peer whose connection
-  // must be closed, because the call was cut and its bytes are stuck there; none = no peer.
+  // Called regularly. Ends the call if its client is too slow. If the call was cut and its bytes
+  // are stuck in the connection, returns the peer whose connection must be closed; none = no peer.
   virtual Peer Look(std::chrono::steady_clock::time_point, const Crowding&) { return {}; }
-  // Called when there may be room again after StreamSet::HasRoom or TryHold has refused it.
+  // Called after StreamSet::HasRoom or TryHold has refused the call, when there may be room again.
   virtual void Resume() {}
 };
 
@@ -108,8 +109,8 @@ class StreamSet {
   // Sets the limits for later calls and messages. Open calls stay.
   void SetLimits(const StreamLimits& limits) { limits_ = limits; }
 
-  // Adds a silent call; Remove must follow. If there are too many silent calls, dismisses the one
-  // that has been silent longest. Returns true if it did.
+  // Adds a silent call, which must be removed later with Remove. If there are too many silent
+  // calls, dismisses the one that has been silent longest, and returns true.
   bool Add(const std::shared_ptr<OpenCall>& call) FRESHET_EXCLUDES(mutex_);
   // Adds a message stream, which ends in an orderly way when the server stops. Not OK: the server
   // is stopping.
@@ -119,7 +120,7 @@ class StreamSet {
   // client.
   [[nodiscard]] grpc::Status Admit(const std::shared_ptr<OpenCall>& call) FRESHET_EXCLUDES(mutex_);
   void Remove(const std::shared_ptr<OpenCall>& call) FRESHET_EXCLUDES(mutex_);
-  // Whether so few unary calls are open that clients may leave their answers unread.
+  // Whether few enough unary calls are open that clients may leave their answers unread.
   [[nodiscard]] bool calls_are_few() const;
   // Tells every open message stream that the server is stopping.
   void NoticeDraining() FRESHET_EXCLUDES(mutex_);
@@ -132,9 +133,9 @@ class StreamSet {
   // Dismisses all silent calls.
   void DismissSilent(const grpc::Status& status) FRESHET_EXCLUDES(mutex_);
   // Resumes waiting calls that Release has not returned, and calls OpenCall::Look for every call.
-  // Dismisses calls whose proof of identity has expired by `now`; every kCheckInterval, dismisses
-  // all calls whose callers may no longer call. Returns the peers whose connections must be closed
-  // (OpenCall::Look).
+  // Dismisses calls whose proof of identity has expired by `now`. Every kCheckInterval, also
+  // dismisses all calls whose callers may no longer call. Returns the peers whose connections must
+  // be closed (OpenCall::Look).
   [[nodiscard]] std::set<Peer> Look(Instant now) FRESHET_EXCLUDES(mutex_);
   // Waits until no message stream is open, for `timeout` at most. Returns true if none is open.
   bool WaitUntilEmpty(Duration timeout) FRESHET_EXCLUDES(mutex_);
@@ -156,7 +157,7 @@ class StreamSet {
   // Changes the bytes of the call's waiting answers from `was` to `now`. Returns like Release.
   [[nodiscard]] Calls SetAnswers(const OpenCall& call, size_t was, size_t now)
       FRESHET_EXCLUDES(mutex_);
-  // Ends the call's wait, so the set will not resume it. False = the call did not wait any more.
+  // Ends the wait of a call, so that it will not be resumed. False = the call was not waiting.
   bool StopWaiting(const std::shared_ptr<OpenCall>& call) FRESHET_EXCLUDES(mutex_);
   // Counts `bytes` bytes of the call: of a received message, or of a waiting answer if `answers` is
   // set. Bytes beyond the client's share are counted in a separate table for all clients, which is
@@ -178,8 +179,8 @@ class StreamSet {
   // The bytes of a client, and its waiting calls in the order of opening.
   struct Client {
     size_t messages = 0;  // bytes read and not acknowledged
-    size_t answers = 0;   // bytes that it has not taken
-    size_t calls = 0;     // open ones
+    size_t answers = 0;   // bytes that the client has not read yet
+    size_t calls = 0;     // open calls
     bool admin = false;
     std::map<uint64_t, Waiting> waiting;
   };
@@ -198,13 +199,13 @@ class StreamSet {
     return silent_[static_cast<size_t>(call.kind())];
   }
   [[nodiscard]] std::vector<std::shared_ptr<OpenCall>> All() const FRESHET_EXCLUDES(mutex_);
-  // Returns the call to dismiss, if there are too many silent ones.
+  // Adds the call. If there are too many silent calls, returns the one to dismiss.
   [[nodiscard]] std::shared_ptr<OpenCall> AddLocked(const std::shared_ptr<OpenCall>& call,
                                                     Entry entry) FRESHET_REQUIRES(mutex_);
   [[nodiscard]] std::vector<std::shared_ptr<MessageStream>> Ending() const FRESHET_REQUIRES(mutex_);
   [[nodiscard]] Client& ClientOf(const OpenCall& call) FRESHET_REQUIRES(mutex_);
-  // Whether a client that holds `held` of `taken` bytes may hold `bytes` more. While there is room
-  // for newcomers, a client without any bytes may hold any number.
+  // Whether a client that holds `held` of the `taken` bytes may hold `bytes` more. While there is
+  // room for newcomers, a client that holds no bytes may take any number.
   [[nodiscard]] bool Fits(const Client& client, size_t held, size_t taken, size_t bytes) const;
   [[nodiscard]] bool FitsMessage(const Client& client, size_t bytes) const
       FRESHET_REQUIRES(mutex_) {
@@ -215,11 +216,12 @@ class StreamSet {
     return Fits(client, client.answers, answer_bytes_, bytes);
   }
   [[nodiscard]] bool HasRoomLocked(Client& client, const Waiting& wanted) FRESHET_REQUIRES(mutex_);
-  // Notes what the call waits for. If it already waits, the smaller numbers count.
+  // Notes what the call waits for. If the call already waits, the smaller of the old and new
+  // numbers count.
   void Wait(Client& client, const Waiting& waiting) FRESHET_REQUIRES(mutex_);
   bool StopWaitingLocked(const std::shared_ptr<OpenCall>& call) FRESHET_REQUIRES(mutex_);
-  // Take the calls that may continue: of one client; of the next `most_clients` clients in turn; of
-  // all clients.
+  // These find the waiting calls that may continue: of one client, of the next `most_clients`
+  // clients in turn, and of all clients.
   void TakeReadyOf(const std::string& name, Calls* ready) FRESHET_REQUIRES(mutex_);
   [[nodiscard]] Calls TakeReady(size_t most_clients) FRESHET_REQUIRES(mutex_);
   [[nodiscard]] Calls TakeAllReady() FRESHET_EXCLUDES(mutex_);
@@ -238,7 +240,7 @@ class StreamSet {
   absl::flat_hash_map<std::shared_ptr<OpenCall>, Entry> calls_ FRESHET_GUARDED_BY(mutex_);
   std::array<Places, 2> places_ FRESHET_GUARDED_BY(mutex_);  // by CallKind
   size_t streams_ FRESHET_GUARDED_BY(mutex_) = 0;            // open streams of all methods
-  size_t ends_ FRESHET_GUARDED_BY(mutex_) = 0;               // streams of messages
+  size_t ends_ FRESHET_GUARDED_BY(mutex_) = 0;               // open message streams
   // Silent calls that are not dismissed yet, by number.
   std::array<Silent, 2> silent_ FRESHET_GUARDED_BY(mutex_);  // by CallKind
   uint64_t opened_ FRESHET_GUARDED_BY(mutex_) = 0;

@@ -1,4 +1,4 @@
-// Receives every call of the gRPC port before any message of it. Checks the call against the table
+// Receives every call of the gRPC port before its first message. Checks the call against the table
 // of methods, and passes it to its method.
 #ifndef FRESHET_SERVER_API_SWITCHBOARD_H_
 #define FRESHET_SERVER_API_SWITCHBOARD_H_

@@ -29,15 +29,15 @@ struct PolitenessDefaults;
 class Sources;
 
 // All conversions of instants and durations. A predicted time can be further away than a message
-// can express (a page that changes once in 300,000 years). An instant before the year 1 or after
-// 9999 becomes the first or last microsecond of those years. A duration of more than
-// 315,576,000,000 s, positive or negative, becomes that bound. Protobuf cannot write other values
-// as JSON.
+// can express, for example for a page that changes once in 300,000 years. An instant before the
+// year 1 or after 9999 becomes the first or last microsecond of those years. A duration of more
+// than 315,576,000,000 s, positive or negative, becomes that bound. Beyond these bounds, protobuf
+// cannot write values as JSON.
 void ToProto(Instant time, google::protobuf::Timestamp* out);
 void ToProto(Duration duration, google::protobuf::Duration* out);
 [[nodiscard]] v1::BurstClass ToProto(BurstClass burst);
 void ToProto(const Assignment& assignment, v1::Assignment* out);
-// Unset = the acknowledgement need not mention the item (applied, without notes).
+// Unset = the item was applied without notes, so the acknowledgement need not mention it.
 [[nodiscard]] std::optional<v1::ItemStatus> ToProto(const Reply& reply, uint32_t index);
 void ToProto(const PageRecord& page, const std::optional<LeaseRecord>& lease,
              const Sources& sources, v1::Page* out);

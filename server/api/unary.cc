@@ -56,11 +56,11 @@ grpc::Status UnaryReactor::Read(const grpc::ByteBuffer& bytes, size_t most) {
   google::protobuf::Message& request = AnyRequest();
   const Status status = ParseMessage(&shared, &request, &faults_, most);
   if (!status.ok()) return GrpcStatusOf(status);
-  // A call can wait long for its answer. Unknown fields must not take memory until then.
+  // A call can wait long for its answer. Unknown fields should not take memory during this time.
   request.DiscardUnknownFields();
   HoldOnly(request.ByteSizeLong());
   if (audit_) audit_->SetRequest(request);
-  // Handlers that answer item by item report the faults of items themselves.
+  // Handlers that answer item by item report the faults of the items.
   const auto& texts = faults_.texts;
   if (texts.empty() || texts.front().item >= 0) return grpc::Status::OK;
   return GrpcStatusOf(StatusOf(texts.front()));
@@ -76,14 +76,16 @@ bool UnaryReactor::TakePlace() {
 void UnaryReactor::Answer(grpc::Status status) {
   if (last_) return std::exchange(last_, nullptr)(status);
   CHECK(!std::exchange(answered_, true), "answered twice");
-  // A client that may no longer call gets no data. A change is still answered as done.
+  // A client that may no longer call gets no data. But a change that was made is still reported as
+  // done.
   if (const grpc::Status why = stopped(); (rule_.roles & kReader) != 0 && !why.ok()) status = why;
   if (status.ok()) status = Serialise();
   LogCall(rule_.path, request_id(), status);
-  // The client can leave the answer unread for long, and others need the memory of the request.
+  // The client can leave the answer unread for a long time, and others need the memory of the
+  // request.
   LetGo();
   if (!audit_) return Send(status);
-  // A change is answered only once it is in the audit log.
+  // The answer to a change is sent only once the change is in the audit log.
   audit_->Finish(status, AnyResponse(), [this, status] { Send(status); });
 }
 

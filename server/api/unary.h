@@ -1,5 +1,5 @@
 // Unary calls. Requests are received as bytes, like the messages of streams. The generated code
-// would answer UNIMPLEMENTED to an unreadable request. Here the answer is INVALID_ARGUMENT with a
+// would answer an unreadable request with UNIMPLEMENTED. Here the answer is INVALID_ARGUMENT with a
 // reason that names the field.
 #ifndef FRESHET_SERVER_API_UNARY_H_
 #define FRESHET_SERVER_API_UNARY_H_
@@ -34,8 +34,8 @@ namespace freshet {
 std::string NoteStream(std::string_view path, const CallParts& parts,
                        grpc::CallbackServerContext& info);
 
-// How a call is charged: kFree = not at all; kFreeOfCaller = not at all, but the handler knows the
-// caller; kAsAnItem = like an item.
+// How a call is charged. kFree = not at all; kFreeOfCaller = not at all, but the handler learns who
+// the caller is; kAsAnItem = like an item.
 enum class Payment { kFree, kFreeOfCaller, kAsAnItem };
 
 // One call with messages of any type. It lives until gRPC is done with it, which is after Answer.
@@ -47,8 +47,8 @@ class UnaryReactor : public CallReactor {
                size_t (*most_bytes)(size_t), grpc::CallbackServerContext* info);
   ~UnaryReactor() override { HoldOnly(0); }
 
-  // Sets the state before the call. `of` makes the message, and is called only if the call is
-  // audited.
+  // Sets the state before the call. `of` makes the message that describes the state, and is called
+  // only if the call is audited.
   template <typename Of>
   void SetBefore(const Of& of) {
     if (audit_) audit_->SetBefore(AuditText(of(), true));
@@ -109,12 +109,12 @@ class UnaryReactor : public CallReactor {
   const ServerContext& context_;
 
  private:
-  // Finds the caller and charges it for the call. Called before the request is read, which costs
-  // more.
+  // Finds the caller and charges it for the call. Called before the request is read, because
+  // reading is more expensive.
   [[nodiscard]] grpc::Status Admit();
   // Reads the request. INVALID_ARGUMENT: there is no request, or it is invalid, or it has more than
-  // `most` bytes after inflation. RESOURCE_EXHAUSTED: the server has no room for it. After an
-  // error, only Answer may be called.
+  // `most` bytes after inflation. RESOURCE_EXHAUSTED: the server has no room for the request. After
+  // an error, only Answer may be called.
   [[nodiscard]] grpc::Status Read(const grpc::ByteBuffer& bytes, size_t most);
   // Frees the request and the bytes that are counted for it.
   void LetGo();
@@ -167,7 +167,7 @@ class UnaryCall : public UnaryReactor {
   Response response_;
 };
 
-// The status of a call when a shard does not take its read.
+// The status of a call whose read was not accepted by a shard.
 [[nodiscard]] grpc::Status UnreadStatus(PushOutcome outcome);
 
 // Charges the caller for a call. RESOURCE_EXHAUSTED: the caller has used up its budget; the error

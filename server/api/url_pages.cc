@@ -14,7 +14,7 @@ namespace freshet {
 namespace {
 
 constexpr Duration kRest = Duration::Seconds(5);
-// Events may fill half of the largest message. The rest is for the fields around them.
+// Events may fill half of the largest message. The other half is for the fields around them.
 constexpr size_t kPartOfMessage = 2;
 
 // The status of event `i`; `failure` if the response has none.
@@ -30,7 +30,7 @@ Status StatusIn(const v1::TakeUrlsResponse& response, int i, const Status& failu
 
 class UrlPages::UnderWay {
  public:
-  // Take is called once for each part, on any thread.
+  // Take must be called once for each part, on any thread.
   UnderWay(size_t events, size_t parts, std::function<void(std::vector<Reply>)> done)
       : done_(std::move(done)), replies_(events), left_(parts) {}
 
@@ -98,7 +98,7 @@ void UrlPages::Send(Message message, const std::shared_ptr<UnderWay>& under_way)
   const auto take = [under_way,
                      places = std::move(message.places)](const StatusOr<grpc::ByteBuffer>& answer) {
     const auto response = ResponseIn<v1::TakeUrlsResponse>(answer);
-    // If the stream ends, the status of each event is unknown.
+    // If the stream ends, it is unknown whether each event was applied.
     const Status failure = MakeStatus(absl::StatusCode::kUnavailable,
                                       "the server of the URL's division did not answer");
     std::vector<Reply> replies;
@@ -116,7 +116,7 @@ void UrlPages::Send(Message message, const std::shared_ptr<UnderWay>& under_way)
 DivisionCall& UrlPages::StreamTo(uint32_t division) {
   const MutexLock lock(mutex_);
   std::unique_ptr<DivisionCall>& stream = streams_[division];
-  // The server itself sends these messages, so they are on behalf of no client.
+  // The server itself sends these messages, so no client is named.
   if (stream == nullptr) stream = divisions_->Open(division, kTakeUrlsPath, {});
   return *stream;
 }

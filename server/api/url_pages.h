@@ -1,5 +1,5 @@
-// The pages of crawl-frontier URLs in all divisions of a fleet. The one server with the frontier
-// sends events to these pages, and leases them.
+// Access to the pages of crawl-frontier URLs in all divisions of a fleet. Only the server with the
+// frontier uses this: it sends events to these pages, and leases them.
 #ifndef FRESHET_SERVER_API_URL_PAGES_H_
 #define FRESHET_SERVER_API_URL_PAGES_H_
 
@@ -34,7 +34,7 @@ inline constexpr size_t kMostLeasings = 1000;
 inline constexpr size_t kMostUnawaited = 1024;
 
 // The client number of events that the server of the crawl frontier sends on its own behalf. Shards
-// treat them as the events of one client. Numbers of real clients (ClientNumber) are odd.
+// treat them as events of a single client. Numbers of real clients (ClientNumber) are odd.
 inline constexpr uint64_t kOfFrontier = 2;
 
 // The pages. Thread-safe.
@@ -47,7 +47,7 @@ class UrlPages {
 
   // Works like Router::Submit, but for slots of all divisions, and only for events that ToProto can
   // write. A reply from another division has only a status. Unavailable: the division did not
-  // answer within 15 s; the event may have been applied. `client` is the number of the client from
+  // answer within 15 s, but may have applied the event. `client` is the number of the client from
   // which the events come.
   bool Submit(std::vector<RoutedEvent> events, std::function<void(std::vector<Reply>)> done,
               uint64_t client = kOfFrontier) FRESHET_EXCLUDES(mutex_);
@@ -59,24 +59,24 @@ class UrlPages {
   [[nodiscard]] bool IsElsewhere(Slot slot) const {
     return divisions_ != nullptr && !router_.division().Has(slot);
   }
-  // Sends events whose outcome nobody needs. False = kMostUnawaited others are under way. The
-  // events then stay unchanged, and the caller should wait.
+  // Sends events whose outcome nobody needs. Returns false if kMostUnawaited others are in
+  // progress. The events then stay unchanged, and the caller should wait.
   [[nodiscard]] bool SubmitUnawaited(std::vector<RoutedEvent>* events, uint64_t client)
       FRESHET_EXCLUDES(mutex_);
   // Calls `call` about a second later, on this object's thread; never after Stop.
   void Later(std::function<void()> call) FRESHET_EXCLUDES(mutex_);
-  // Drops the calls that Later has yet to make. Must not be called on their thread. Idempotent.
+  // Drops the calls that Later has not made yet. Must not be called on the thread that makes these
+  // calls. Idempotent.
   void Stop() FRESHET_EXCLUDES(mutex_);
   // Gives back leases that reached no client. Leases that cannot be given back expire.
   void GiveBack(const std::vector<LeaseId>& leases) FRESHET_EXCLUDES(mutex_);
 
   // Returns how many pages to ask of each other division if `most` are wanted in all. A division
-  // that has not answered recently is not asked. If there are not enough pages for all divisions,
-  // the divisions take turns. This division's share is what remains of `most`.
+  // that has not answered recently is left out. If there are more divisions than pages wanted, the
+  // divisions take turns. This division should get the rest of `most`.
   [[nodiscard]] std::map<uint32_t, uint32_t> Shares(uint32_t most) FRESHET_EXCLUDES(mutex_);
-  // Asks another division for pages. If kMostLeasings calls are open, `done` is called at once,
-  // without pages. The answer can be late, for example while no server serves the division: see
-  // Rest.
+  // Asks another division for pages. If kMostLeasings calls are open, calls `done` at once, without
+  // pages. The answer can be late, for example while no server serves the division: see Rest.
   void Lease(uint32_t division, const v1::LeaseUrlsRequest& request,
              std::function<void(v1::LeaseUrlsResponse)> done);
   // Stops asking a division for pages for a while, because it has not answered in time.
@@ -103,7 +103,7 @@ class UrlPages {
   Slots leasings_{kMostLeasings};
   Slots unawaited_{kMostUnawaited};
   Mutex mutex_;
-  // One for each division to which events were sent.
+  // One stream for each division to which events were sent.
   std::map<uint32_t, std::unique_ptr<DivisionCall>> streams_ FRESHET_GUARDED_BY(mutex_);
   std::map<uint32_t, Instant> rests_until_ FRESHET_GUARDED_BY(mutex_);
   uint32_t turn_ FRESHET_GUARDED_BY(mutex_) = 0;

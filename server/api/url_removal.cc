@@ -65,8 +65,8 @@ void RemoveUrls(const ServerContext& context, const std::string& crawl, Parts pa
                 uint64_t before, Removed done) {
   struct Ended {
     FrontierMode mode = FrontierMode::kDates;
-    uint64_t removed = 0;  // for a crawl id without pages
-    Parts parts;           // for one with pages
+    uint64_t removed = 0;  // used for a crawl id without pages
+    Parts parts;           // used for a crawl id with pages
   };
   context.frontier->Run<Ended>(
       [&context, crawl, parts = std::move(parts), before](FrontierState& state) -> StatusOr<Ended> {

@@ -18,7 +18,7 @@ namespace freshet {
 // interruption leaves no page without its URL. A URL that is put during the call stays. `done` is
 // called once, on any thread, with the number of removed URLs. Unavailable: a page could not be
 // removed for now; the caller should try again. The mode of the crawl id is read when the URLs are
-// marked, and applies to the whole call. Precondition: `context` has a frontier. Thread-safe.
+// marked. This mode applies to the whole call. Precondition: `context` has a frontier. Thread-safe.
 void RemoveUrls(const ServerContext& context, const std::string& crawl,
                 std::vector<UrlsOfQueue> parts, uint64_t before,
                 std::function<void(StatusOr<uint64_t>)> done);

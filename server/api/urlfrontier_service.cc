@@ -50,8 +50,8 @@ std::function<void(StatusOr<T>)> AnswerOf(UnaryCall<Request, Response>* call,
   };
 }
 
-// Run `work` or `look` on the frontier's thread. `fill` writes the result to the response of the
-// call.
+// These run `work` or `look` on the frontier's thread. `fill` writes the result to the response of
+// the call.
 template <typename T, typename Request, typename Response>
 void Run(const ServerContext& context, UnaryCall<Request, Response>* call,
          std::function<StatusOr<T>(FrontierState&)> work, std::function<void(T, Response*)> fill) {
@@ -66,7 +66,7 @@ void Read(const ServerContext& context, UnaryCall<Request, Response>* call,
                             call->caller().claim().client, cost);
 }
 
-// Does the same for changes without a result.
+// Like Run, for changes without a result.
 template <typename Request>
 void RunChange(const ServerContext& context, UnaryCall<Request, Empty>* call,
                std::function<Status(FrontierState&)> work) {
@@ -122,8 +122,8 @@ void ChangeLogLevel(const ServerContext&, UnaryCall<urlfrontier::LogLevelParams,
   if (level < 0 || level >= static_cast<int>(std::size(kLevels))) {
     return call->Answer(GrpcStatusOf(InvalidArgument("level: {} is not a known log level", level)));
   }
-  // The name of a module sets the level of that module. Any other name sets the levels of all
-  // modules: clients mostly name packages of the reference implementation.
+  // If the name is that of a module, sets the level of this module. Any other name sets the levels
+  // of all modules, because clients mostly name packages of the reference implementation.
   const std::optional<LogModule> module = LogModuleNamed(call->request().package());
   const Status status =
       module ? SetLogLevel(*module, kLevels[level]) : SetLogLevels(kLevels[level]);
@@ -141,7 +141,7 @@ void ListCrawls(const ServerContext& context, UnaryCall<urlfrontier::Local, Stri
       [caller = call->caller()](const FrontierState& state) -> StatusOr<Names> {
         Names names;
         for (const auto& [number, crawl] : state.table().crawls()) {
-          // A caller does not see crawl ids that it may not ask about.
+          // A caller does not see the crawl ids that it may not ask about.
           if (crawl->counts.queues > 0 && caller.CheckCrawlId(crawl->name).ok()) {
             names.push_back(crawl->name);
           }
@@ -155,7 +155,7 @@ void ListCrawls(const ServerContext& context, UnaryCall<urlfrontier::Local, Stri
 
 // --- Queues
 
-// A section of the list of a crawl id's queues. Each turn of the frontier adds a part, so that long
+// Lists a section of the queues of a crawl id. Each turn of the frontier adds a part, so that long
 // lists delay no other call. The section ends when the answer is full. Thread-compatible.
 class QueueList : public std::enable_shared_from_this<QueueList> {
  public:
@@ -286,7 +286,7 @@ void AnswerUnchanged(UnaryCall<Request, Empty>* call) {
   call->Answer(grpc::Status::OK);
 }
 
-// The role in which the caller changes settings that affect others too.
+// The role in which the caller changes settings that also affect other callers.
 SetBy SetterOf(const Caller& caller) {
   return caller.is_admin() ? SetBy::kOperator : SetBy::kClient;
 }
@@ -343,8 +343,8 @@ void BlockQueueUntil(const ServerContext& context, BlockCall* call) {
       });
 }
 
-// Sets the default of all queues for which no delay is set. Only an admin may change it. Any client
-// may set the present value again, as scrapy-url-frontier does at its start.
+// Sets the default delay of all queues without a delay of their own. Only an admin may change it.
+// Any client may set the present value again, as scrapy-url-frontier does at its start.
 Status SetDefaultDelay(FrontierState& state,
                        UnaryCall<urlfrontier::QueueDelayParams, Empty>* call) {
   const uint32_t before = state.settings().default_delay;
@@ -443,8 +443,8 @@ class Sweep : public std::enable_shared_from_this<Sweep<Request>> {
  public:
   using Call = UnaryCall<Request, Long>;
   using Last = std::function<void(FrontierState&)>;
-  // `before`: URLs that were put earlier are removed; unset = URLs are counted. `last` is called at
-  // the end; nullptr = none.
+  // `before`: the sweep removes URLs that were put earlier than this; unset = it only counts URLs.
+  // `last` is called at the end; nullptr = none.
   Sweep(const ServerContext& context, Call* call, const FrontierQuery& query,
         std::optional<uint64_t> before, Last last = nullptr)
       : context_(context),
@@ -558,7 +558,7 @@ void DeleteQueue(const ServerContext& context,
                  UnaryCall<urlfrontier::QueueWithinCrawlParams, Long>* call) {
   const std::string crawl = CrawlOf(call->request().crawlid());
   const std::string& key = call->request().key();
-  // An empty key names no queue. A sweep would take it for all queues.
+  // An empty key names no queue, but a sweep would take it to mean all queues.
   if (key.empty()) return call->Answer(grpc::Status::OK);
   DeleteUrls(
       context, call, crawl, key,

@@ -142,8 +142,8 @@ class PutDiscoveredStream final : public CallerStream {
 
 // --- Outgoing URLs
 
-// One call, which writes one message at a time. When all messages are written, it asks the frontier
-// for more URLs, as soon as more bytes may wait for the client. Thread-safe.
+// One call, which writes one message at a time. When all messages are written, the call asks the
+// frontier for more URLs, as soon as StreamSet has room for more bytes of the client. Thread-safe.
 class GetUrlsStream final : public CallReactor {
  public:
   GetUrlsStream(const ServerContext& context, ServerCall* call)
@@ -194,7 +194,7 @@ class GetUrlsStream final : public CallReactor {
   void Ask() {
     const std::shared_ptr<CallReactor> self = shared_from_this();
     if (!context_.streams.TryHold(self, 0, limits::kMaxBytesPerPull)) {
-      // A stop before the call waited could not wake it.
+      // If the call was stopped before it began to wait, the stop did not wake it.
       if (!stopped().ok()) OnStopped();
       return;
     }
@@ -235,8 +235,9 @@ class GetUrlsStream final : public CallReactor {
       End(status);
     } else if (next_ < urls_.size()) {
       const grpc::ByteBuffer bytes = EncodeFrontierUrl(urls_[next_]);
-      // Messages that follow at once may be sent together, except the first message. With the hint,
-      // gRPC would hold the first one back with the stream's headers, and not report it as written.
+      // Messages that follow one another may be sent together, except the first message. With the
+      // hint, gRPC would hold back the first message with the stream's headers, and not report it
+      // as written.
       grpc::WriteOptions options;
       if (std::exchange(begun_, true) && next_ + 1 < urls_.size()) options.set_buffer_hint();
       Write(bytes, options);
@@ -247,8 +248,8 @@ class GetUrlsStream final : public CallReactor {
     }
   }
 
-  // Whether the client would have less than half of the lease that it asked for. This happens if
-  // the process or the log stalls, or if the client is slow.
+  // Returns true if the client would have less than half of the lease that it asked for. This
+  // happens if the process or the log stalls, or if the client is slow.
   [[nodiscard]] bool HalfOver() const {
     return (context_.clock.Now() - asked_) * 2 > Duration::Seconds(pull_->lease_seconds);
   }
@@ -277,7 +278,7 @@ class GetUrlsStream final : public CallReactor {
   const std::shared_ptr<FrontierPull> pull_ = std::make_shared<FrontierPull>();
   // Used by one thread at a time: gRPC's after a write, the frontier's after a pull.
   std::vector<FrontierServed> urls_;
-  Instant asked_;       // before any lease of urls_ began
+  Instant asked_;       // an instant before any lease of urls_ began
   size_t next_ = 0;     // index in urls_ of the URL being written, or to be written next
   size_t held_ = 0;     // bytes that context_.streams counts
   bool begun_ = false;  // a message was written

@@ -7,16 +7,17 @@
 
 namespace freshet {
 
-// The reactors delete themselves. `context` has a frontier. All are thread-safe.
+// All functions are thread-safe. Precondition: `context` has a frontier. The reactors delete
+// themselves.
 
-// Take URLs, one or a batch in each message, and acknowledge each message once its URLs are
-// durable. A URL that is invalid or cannot be kept is acknowledged as skipped; the stream stays
+// These take URLs, one or a batch in each message, and acknowledge each message once its URLs are
+// durable. A URL that is invalid or cannot be kept is acknowledged as skipped, and the stream stays
 // open.
 [[nodiscard]] Reactor* StartPutUrls(const ServerContext& context, ServerCall* call);
 [[nodiscard]] Reactor* StartPutDiscovered(const ServerContext& context, ServerCall* call);
 
-// Hands out URLs, a few at a time, as the client reads them. If the client leaves, or reads nothing
-// for longer than ServerConfig::list_write_timeout, others can get the unwritten URLs at once.
+// Hands out URLs as the client reads them. If the client leaves, or reads nothing for longer than
+// ServerConfig::list_write_timeout, other clients can get the unwritten URLs at once.
 [[nodiscard]] Reactor* StartGetUrls(const ServerContext& context, ServerCall* call);
 
 // Lists the stored URLs. A client that reads nothing for longer than

@@ -17,7 +17,7 @@ struct UrlsOfQueue {
   std::vector<std::string> urls;
 };
 
-// Adds a URL to the last entry if that is the entry of its queue, otherwise to a new entry.
+// Adds a URL to the last entry if that entry is for the URL's queue, otherwise to a new entry.
 inline void AddUrl(FrontierQueueId queue, std::string_view key, std::string_view url,
                    std::vector<UrlsOfQueue>* parts) {
   if (parts->empty() || parts->back().queue != queue) {

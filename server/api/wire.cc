@@ -25,7 +25,7 @@ using google::protobuf::internal::WireFormatLite;
 // Freshet's messages nest four deep; messages from outside can nest deeper.
 constexpr int kMaxDepth = 16;
 
-// Reads a varint at `pos` and moves behind it; nullopt = there is none.
+// Reads a varint at `*pos`, and moves `*pos` past it; nullopt = there is none.
 std::optional<uint64_t> ReadVarint(std::string_view bytes, size_t* pos) {
   uint64_t value = 0;
   for (int shift = 0; shift < 64 && *pos < bytes.size(); shift += 7) {
@@ -47,7 +47,7 @@ struct WireField {
   size_t end = 0;      // end of the content
 };
 
-// Reads the field at `*pos` < `end` and moves behind it; false = there is none.
+// Reads the field at `*pos` < `end`, and moves `*pos` past it; false = there is none.
 bool ReadField(std::string_view bytes, size_t end, size_t* pos, WireField* field) {
   const std::string_view message = bytes.substr(0, end);
   const auto tag = ReadVarint(message, pos);
@@ -75,7 +75,7 @@ bool ReadField(std::string_view bytes, size_t end, size_t* pos, WireField* field
       break;
     }
     default:
-      return false;  // groups, which proto3 does not have
+      return false;  // groups do not exist in proto3
   }
   if (size > end - *pos) return false;
   field->begin = *pos;
@@ -101,7 +101,7 @@ size_t Elements(std::string_view bytes, const WireField& field, const FieldDescr
       return size / 8;
     case WireFormatLite::WIRETYPE_FIXED32:
       return size / 4;
-    default:  // a varint ends with each byte below 0x80
+    default:  // in packed varints, every element ends with a byte below 0x80
       return static_cast<size_t>(
           std::count_if(bytes.begin() + static_cast<ptrdiff_t>(field.begin),
                         bytes.begin() + static_cast<ptrdiff_t>(field.end),
@@ -109,8 +109,8 @@ size_t Elements(std::string_view bytes, const WireField& field, const FieldDescr
   }
 }
 
-// Walks through bytes, and counts what their message would hold. Allocates nothing. Owner thread
-// only.
+// Walks through bytes, and counts what a message parsed from them would hold. Allocates nothing.
+// Owner thread only.
 class Survey {
  public:
   explicit Survey(std::string_view bytes) : bytes_(bytes) {}
@@ -118,7 +118,9 @@ class Survey {
   // Walks one message. False = the bytes are not a message.
   bool Walk(const Descriptor& type, size_t begin, size_t end, int depth) {
     if (depth > kMaxDepth) return false;
-    uint64_t seen = 0;  // the single messages seen so far, by index of the field (up to 63)
+    // Which fields with a single message were seen so far: one bit for each index of a field.
+    // Fields from index 63 on share a bit.
+    uint64_t seen = 0;
     WireField field;
     for (size_t pos = begin; pos < end;) {
       if (!ReadField(bytes_, end, &pos, &field)) return false;
@@ -163,7 +165,8 @@ class Survey {
   const FieldDescriptor* twice_ = nullptr;
 };
 
-// Sets the numbers of `message` outside repeated fields. Survey has already walked the bytes.
+// Sets those numbers of `message` that are not in repeated fields. Precondition: Survey has walked
+// the bytes.
 void ReadNumbers(std::string_view bytes, size_t begin, size_t end,
                  google::protobuf::Message* message) {
   WireField field;
@@ -200,8 +203,8 @@ void AddFault(int item, const std::string& field, std::vector<TextFault>* faults
 }
 
 // Walks the fields of the message in bytes[begin, end), and repairs its texts in place, so no
-// length changes. `item` is the item to which the message belongs; -1 = none. Survey has already
-// walked the bytes.
+// length changes. `item` is the item to which the message belongs; -1 = none. Precondition: Survey
+// has walked the bytes.
 void RepairTexts(const Descriptor& type, std::string* bytes, size_t begin, size_t end, int item,
                  std::vector<TextFault>* faults) {
   int next = 0;  // next item of the repeated field
@@ -273,9 +276,9 @@ Status FlatMessage::Take(grpc::ByteBuffer* bytes, size_t most) {
     bytes->Clear();
     return InvalidArgument("the message has {} bytes, at most {} are allowed", size, most);
   }
-  // The bytes are copied because of gRPC 1.51. While memory is short, it ends the process if a
-  // slice that its quota counts is freed outside gRPC's functions. ByteBuffer::Clear is one of
-  // these functions.
+  // The bytes are copied because of a fault of gRPC 1.51: if memory is short, gRPC ends the process
+  // when a slice that counts toward its quota is freed outside gRPC's functions. ByteBuffer::Clear
+  // is one of gRPC's functions.
   const bool read = bytes->Length() == 0 || bytes->DumpToSingleSlice(&whole_).ok();
   // Frees the received bytes now, because they are as large as the message.
   bytes->Clear();

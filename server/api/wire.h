@@ -1,7 +1,6 @@
 // Reads messages from clients' bytes. Parsing amplifies: an empty item has 2 bytes on the wire and
-// about 100 in memory. So messages are measured before they are parsed. The generated code would
-// also end a whole stream because of one text that is not UTF-8. Here the text is only a fault of
-// its item.
+// about 100 in memory. So messages are measured before they are parsed. If one text is not UTF-8,
+// the generated code would end a whole stream. Here such a text is only a fault of its item.
 #ifndef FRESHET_SERVER_API_WIRE_H_
 #define FRESHET_SERVER_API_WIRE_H_
 
@@ -57,14 +56,14 @@ class FlatMessage {
   std::string_view text_;
 };
 
-// Reads `message` from `bytes`, inflating gzip, and frees the bytes. In a text that is not UTF-8,
+// Reads `message` from `bytes`, inflating gzip, and frees the bytes. If a text is not UTF-8, its
 // wrong bytes become '?', and `faults` lists the text.
 //
 // InvalidArgument, with the field if there is one: SizeOf is more than `most`; the bytes are not a
 // message of this type; a message within it occurs twice; repeated fields have more than
 // limits::kMaxItemsPerMessage elements; or there are more than limits::kMaxUnknownFieldsPerMessage
-// unknown fields. After an error in a valid message, `message` has those of its numbers that are
-// neither repeated nor within an item, so an answer can name the sequence.
+// unknown fields. If the message is valid but refused, its numbers are still set, except those that
+// are repeated or within an item. So an answer can name the sequence.
 //
 // Cost: one walk and one parse in the normal case; two parses if texts are at fault.
 [[nodiscard]] Status ParseMessage(grpc::ByteBuffer* bytes, google::protobuf::Message* message,

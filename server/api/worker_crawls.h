@@ -12,13 +12,14 @@
 
 namespace freshet {
 
-// Whether the policy in force plans the rates of all pages itself, regardless of crawl ids.
+// Whether the policy in force itself plans the rates of all pages, regardless of crawl ids.
 [[nodiscard]] bool PlansAllPages(const ServerContext& context);
 
-// Returns the classes of the crawl ids that a worker names. If it names none, these are all that
-// `caller` may use. PermissionDenied: the caller may not use one of the crawl ids. InvalidArgument:
-// a crawl id is invalid, or there are more than limits::kMaxCrawlsPerWorker. FailedPrecondition:
-// PlansAllPages. ResourceExhausted: as for Crawls::ClassesOf. Thread-safe.
+// Returns the classes of the crawl ids that a worker names. If the worker names none, returns the
+// classes of all crawl ids that `caller` may use. PermissionDenied: the caller may not use one of
+// the crawl ids. InvalidArgument: a crawl id is invalid, or there are more than
+// limits::kMaxCrawlsPerWorker. FailedPrecondition: PlansAllPages. ResourceExhausted: as for
+// Crawls::ClassesOf. Thread-safe.
 [[nodiscard]] StatusOr<TakenClasses> ClassesOfWorker(
     const ServerContext& context, const google::protobuf::RepeatedPtrField<std::string>& crawl_ids,
     const Caller& caller);
