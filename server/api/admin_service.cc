@@ -68,7 +68,7 @@ Status MakeCheckpoint(const ServerContext& context, const std::string& name,
   const fs::path path = parent / name;
   RETURN_IF_ERROR(context.store.Checkpoint(path.string()));
   uint64_t bytes = 0;
-  // Files can be removed during the walk, so files that cannot be read are not counted.
+  // Files can be removed during the walk, so a file that cannot be read is skipped.
   for (fs::recursive_directory_iterator it(path, error), end; !error && it != end;
        it.increment(error)) {
     std::error_code gone;

@@ -22,7 +22,7 @@ std::string TextOf(const Json& json) {
   return json.dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
 }
 
-// nullptr = the request has no URLs.
+// The field with the request's URLs; nullptr = the request has no URLs.
 const FieldDescriptor* UrlsOf(const Message& request) {
   const FieldDescriptor* field = request.GetDescriptor()->FindFieldByName("urls");
   const bool is_list = field != nullptr && field->is_repeated() &&

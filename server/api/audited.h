@@ -24,8 +24,8 @@ namespace freshet {
 void AuditRefusals(Authoriser& authoriser, AuditLog& log);
 
 // The audit of one call. A call that changed something is written as a separate entry. Calls that
-// changed nothing are limited to a few entries a minute, and so are calls that change the same
-// target again and again; the others are counted. Thread-compatible.
+// changed nothing, and calls that change the same target again and again, are limited to a few
+// entries a minute. Further calls of these kinds are only counted. Thread-compatible.
 class CallAudit {
  public:
   // `log` outlives this.

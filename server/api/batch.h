@@ -83,9 +83,10 @@ void ShortenTexts(v1::BatchAck* ack);
 // The acknowledgement of a batch that was refused as a whole.
 [[nodiscard]] v1::BatchAck RefusedBatch(uint64_t sequence, size_t items, const Status& why);
 
-// InvalidArgument: there are no items, or more than a message may have.
+// Checks the number of items in a message. InvalidArgument: there are none, or more than a message
+// may have.
 [[nodiscard]] Status CheckItemCount(std::string_view field, int items, const PortConfig& config);
-// InvalidArgument: the URL is too long for a page that is to be added.
+// Checks the URL of a page that is to be added. InvalidArgument: the URL is too long.
 [[nodiscard]] Status CheckUrlSize(std::string_view url, const PortConfig& config);
 
 // The first fault of the item; nullptr = none. `faults` is sorted by item.
@@ -93,7 +94,7 @@ void ShortenTexts(v1::BatchAck* ack);
 // Whether the item must be refused for one of its faults. A faulty text from the crawled site
 // (etag, moved_to) is left out instead.
 [[nodiscard]] bool HasRefusedText(const std::vector<TextFault>& faults, int item);
-// InvalidArgument: the item has a fault.
+// Checks the texts of an item. InvalidArgument: the item has a fault.
 [[nodiscard]] Status CheckTexts(const std::vector<TextFault>& faults, int item);
 
 }  // namespace freshet

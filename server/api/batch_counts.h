@@ -9,7 +9,7 @@ namespace freshet {
 // Numbers of items. Value type, thread-compatible.
 struct BatchCounts {
   uint64_t refused = 0;
-  uint64_t unrefused = 0;  // applied, duplicate, stale, observed only
+  uint64_t unrefused = 0;  // items that were applied, duplicate, stale or only observed
 };
 
 }  // namespace freshet

@@ -21,8 +21,8 @@
 
 namespace freshet {
 
-// A stream of one method. `Items` converts its messages. Each stream has one Items object, which
-// one thread at a time uses, except for Count:
+// A stream of one method. `Items` converts the messages. Each stream has one Items object, and
+// calls all its functions except Count on one thread at a time. `Items` has these members:
 //   using Request, Response                     of the method
 //   explicit Items(const ServerContext&)
 //   static constexpr std::string_view kPath     the path of its MethodRule
@@ -34,7 +34,7 @@ namespace freshet {
 //   static void CopyPart(const Request&, const std::vector<uint32_t>& places, Request* part)
 //                                               copies the message with the items at these places
 //   void Count(const BatchCounts&)              counts the outcomes of items; thread-safe
-//   Duration PayForSources(Batch&, Instant)     optional: how long sources stop the reading
+//   Duration PayForSources(Batch&, Instant)     optional: how long reading pauses for sources
 //
 // Thread-safe.
 template <typename Items>

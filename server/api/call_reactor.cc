@@ -47,7 +47,7 @@ void CallReactor::Begin() {
 }
 
 void CallReactor::OnReadDone(bool ok) {
-  // The call may have ended, and be destroyed, when this function returns.
+  // The call might end before this function returns. `held` then keeps this object alive.
   const std::shared_ptr<CallReactor> held = self_;
   NoteTurn();
   if (std::exchange(read_, true)) {

@@ -1,5 +1,6 @@
-// Calls with one request message. They are counted from their first byte. The server ends a call if
-// its client loses the right to call, sends a second message, or reads the answer too slowly.
+// Calls with one request message. Each call is counted as soon as it is opened. The server ends a
+// call if its client loses the right to call, sends a second message, or reads the answer too
+// slowly.
 #ifndef FRESHET_SERVER_API_CALL_REACTOR_H_
 #define FRESHET_SERVER_API_CALL_REACTOR_H_
 

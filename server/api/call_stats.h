@@ -95,7 +95,7 @@ class CallStats {
 // CANCELLED. Thread-compatible.
 class CallWatch {
  public:
-  // Both outlive this.
+  // `stats` and `clock` outlive this object.
   CallWatch(CallStats& stats, Clock& clock, CallStats::Method method, CallKind kind);
   ~CallWatch() { End(grpc::StatusCode::CANCELLED); }
   CallWatch(const CallWatch&) = delete;

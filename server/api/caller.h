@@ -30,8 +30,9 @@ namespace freshet {
 [[nodiscard]] bool AddCertificate(const grpc::CallbackServerContext& call,
                                   std::vector<std::string>* names, Instant* ends);
 
-// PermissionDenied: only servers of the fleet may call the method, and the caller is not one. A
-// call from another server carries the key of this process, which only its fleet knows.
+// Checks that the caller of a method for servers of the fleet is such a server. PermissionDenied:
+// the caller is not. A call from another server carries the key of this process, which only its
+// fleet knows.
 [[nodiscard]] Status CheckServer(const MethodRule& rule, const ShownByClient& shown);
 
 // Checks the caller of a method against the table of methods (Authoriser::Authorise), which counts

@@ -57,7 +57,7 @@ struct HandlerCounters {
   Live<uint64_t> results_refused;
   Live<uint64_t> signals_refused;
   Live<uint64_t> signal_streams;
-  // Items of other divisions that were forwarded, and those of them that got no answer.
+  // Items that were forwarded to other divisions, and how many of these got no answer.
   Live<uint64_t> sent_on;
   Live<uint64_t> sent_on_unanswered;
   // Pages of other divisions that were assigned to workers of this server.

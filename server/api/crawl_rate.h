@@ -11,7 +11,7 @@ namespace freshet {
 // Thread-safe.
 class OwnRate final : public RateSharing {
  public:
-  // Both outlive this.
+  // `dispatcher` and `plans` outlive this object.
   OwnRate(Dispatcher& dispatcher, PlanRunner& plans) : dispatcher_(dispatcher), plans_(plans) {}
 
   [[nodiscard]] Rate total() const override { return dispatcher_.rate(); }

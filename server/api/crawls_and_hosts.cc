@@ -301,7 +301,7 @@ void HandleListCrawls(const ServerContext& context,
   const bool asked = GatherCrawls(
       context, call, std::move(range), [&context, call, size](const CountersByCrawl& all) {
         const std::string& only = call->request().crawl_id();
-        // The page token is the last crawl id of the page.
+        // The page token is the last crawl id of the previous page of the list.
         auto it = only.empty() ? all.upper_bound(call->request().page_token()) : all.find(only);
         for (size_t left = only.empty() ? *size : 1; it != all.end() && left > 0; ++it, --left) {
           AddCrawl(context, it->first, it->second, call->response());

@@ -17,7 +17,7 @@ namespace freshet {
 
 // The message of a status without the field at its beginning; a view of `status`.
 [[nodiscard]] std::string_view ReasonOf(const Status& status);
-// The same refusal with another field.
+// The same refusal, but for the field `field`.
 [[nodiscard]] Status InField(std::string_view field, const Status& status);
 
 // The maximum size in bytes of the message in a call's status. Longer messages can quote the

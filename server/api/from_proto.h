@@ -75,7 +75,7 @@ struct HostedKey {
 
 // The poll from which the signals of a message come.
 struct PollOrigin {
-  std::optional<uint64_t> size;  // items of the whole poll; unset = those of the message
+  std::optional<uint64_t> size;  // items in the whole poll; unset = as many as in the message
   std::string name;              // unique in this run of the server
 };
 
@@ -89,7 +89,8 @@ void SetPolls(const PollOrigin& origin, std::vector<RoutedEvent>* signals);
 
 [[nodiscard]] StatusOr<SetHost> ConvertPoliteness(const v1::SetHostPolitenessRequest& request,
                                                   Instant now);
-// Return the change that a request makes to the settings of a crawl id, or to the defaults.
+// These return a function that applies a request's change to the settings of a crawl id, or to the
+// defaults.
 [[nodiscard]] StatusOr<std::function<void(CrawlRecord*)>> ConvertCrawl(
     const v1::SetCrawlRequest& request);
 [[nodiscard]] StatusOr<std::function<void(Settings*)>> ConvertDefaults(

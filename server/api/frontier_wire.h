@@ -43,7 +43,7 @@ class FirstMetadata {
   void Offer(std::string_view key, std::string_view value);
   // Forgets all entries.
   void Clear() { *this = FirstMetadata(*keys_); }
-  // Empty = no entry has one of the keys.
+  // The value that was found; empty = no entry has one of the keys.
   [[nodiscard]] std::string_view value() const { return value_; }
 
  private:
@@ -79,8 +79,8 @@ struct FrontierBatchMessage {
   size_t count = 0;                // number of all items
 };
 
-// Decode URLItem and DiscoveredBatch. False = the bytes are invalid; the fields before the fault
-// are set.
+// These decode URLItem and DiscoveredBatch. False = the bytes are invalid; the fields before the
+// fault are set.
 [[nodiscard]] bool DecodeFrontierItem(std::string_view bytes, FrontierItemMessage* item);
 [[nodiscard]] bool DecodeFrontierBatch(std::string_view bytes, FrontierBatchMessage* batch);
 
@@ -95,7 +95,7 @@ struct FrontierBatchMessage {
 [[nodiscard]] inline std::string_view FrontierAckId(std::string_view id) {
   return id.substr(0, limits::kMaxUrlBytes);
 }
-// Encode AckMessage and BatchAck. Bytes of the id that are not UTF-8 become '?'.
+// These encode AckMessage and BatchAck. Bytes of the id that are not UTF-8 become '?'.
 [[nodiscard]] grpc::ByteBuffer EncodeFrontierAck(std::string_view id, FrontierOutcome outcome);
 [[nodiscard]] grpc::ByteBuffer EncodeFrontierBatchAck(std::string_view id,
                                                       const std::vector<FrontierOutcome>& outcomes);

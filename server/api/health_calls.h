@@ -37,7 +37,7 @@ class HealthCalls {
   friend class HealthCall;
 
   [[nodiscard]] Reactor* Start(std::string_view path, CallKind kind, ServerCall* call);
-  // Unset = the service is not known.
+  // Whether the service is serving; unset = the service is not known.
   [[nodiscard]] std::optional<bool> Find(const std::string& service) const FRESHET_EXCLUDES(mutex_);
   void Watch(const std::shared_ptr<HealthCall>& call) FRESHET_EXCLUDES(mutex_);
   void Forget(const std::shared_ptr<HealthCall>& call) FRESHET_EXCLUDES(mutex_);

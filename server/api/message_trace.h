@@ -37,7 +37,7 @@ class MessageTrace : public BatchTrace {
 // Chooses the messages to trace. Thread-safe.
 class Tracer {
  public:
-  // Both outlive this. `share` is from 0 to 1, and can change.
+  // `share` and `clock` outlive this object. `share` is from 0 to 1, and can change.
   Tracer(const Live<double>& share, Clock& clock) : share_(share), clock_(clock) {}
 
   // Called when a message of a stream is received; nullptr = the message is not traced. Out of n

@@ -81,10 +81,10 @@ class MessageTurns {
   size_t callers_ FRESHET_GUARDED_BY(mutex_) = 0;         // gRPC threads that handle messages now
   size_t long_ FRESHET_GUARDED_BY(mutex_) = 0;            // long messages being handled
   Kind last_ FRESHET_GUARDED_BY(mutex_) = Kind::kMiddle;  // kind of the last message for kForAny
-  // By Kind.
+  // The waiting messages, by Kind.
   std::array<ClientTurns<std::function<void()>>, kKinds> waiting_ FRESHET_GUARDED_BY(mutex_);
   bool ended_ FRESHET_GUARDED_BY(mutex_) = false;
-  // By Helper. Each is started when a message first waits for it.
+  // The threads, by Helper. Each is started when a message first waits for it.
   std::array<std::thread, kHelpers> helpers_ FRESHET_GUARDED_BY(mutex_);
 };
 

@@ -42,7 +42,8 @@ class Asking : public std::enable_shared_from_this<Asking> {
  private:
   void End() FRESHET_EXCLUDES(mutex_) {
     DivisionAnswers answers;
-    // Moved here so that it is destroyed now. Open calls can keep this object alive for longer.
+    // `done` is moved to this scope so that the function is destroyed now. Open calls can keep this
+    // object alive for longer.
     std::function<void(DivisionAnswers)> done;
     {
       const MutexLock lock(mutex_);

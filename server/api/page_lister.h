@@ -8,7 +8,7 @@
 
 namespace freshet {
 
-// Start a list and an export. The message must be a ListPagesRequest or ExportPagesRequest;
+// These start a list and an export. The message must be a ListPagesRequest or ExportPagesRequest;
 // otherwise the call ends with INVALID_ARGUMENT. Thread-safe.
 [[nodiscard]] Reactor* StartListing(const ServerContext& context, ServerCall* call);
 [[nodiscard]] Reactor* StartExport(const ServerContext& context, ServerCall* call);

@@ -27,7 +27,7 @@ struct PagePull {
   std::vector<std::string> crawl_ids;
   PullingClient who;
   uint32_t lease_seconds = 1;
-  uint32_t most = 1;  // pages
+  uint32_t most = 1;  // the maximum number of pages
 };
 
 // Pulls pages. `done` is called once, on any thread, with the pages that were found within

@@ -140,7 +140,7 @@ grpc::Status DescribePage(const ServerContext& context, const PageKey& key, cons
   StatusOr<PageRecord> page = unknown;
   for (StatusOr<PageRecord>& candidate : context.store.ReadPages(candidates)) {
     if (candidate.ok() && candidate->key != key) continue;
-    // A commit that the shard has yet to install has removed the page.
+    // A commit that the shard has not installed yet has removed the page.
     if (absl::IsNotFound(candidate.status())) continue;
     page = std::move(candidate);
     if (page.ok()) break;

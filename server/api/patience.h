@@ -27,7 +27,7 @@ class Patience {
   [[nodiscard]] Clock::time_point Until(double crowding = 0) const;
   // Notes that the client has read the message.
   void End(Clock::time_point now);
-  // Notes that the call was cut. Only the first time counts.
+  // Notes that the call was cut. Later calls of this function have no effect.
   void Cut(Clock::time_point now) {
     if (!cut_) cut_ = now;
   }

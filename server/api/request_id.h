@@ -33,8 +33,8 @@ class RequestIds {
   std::atomic<uint64_t> last_{0};
 };
 
-// Takes the id from the call's metadata if that is valid, otherwise makes one. Adds it to the
-// initial metadata of the answer. Must be called before anything is sent.
+// Takes the id from the call's metadata. If the client sent no valid id, makes one. Adds the id to
+// the initial metadata of the answer. Must be called before anything is sent.
 [[nodiscard]] std::string TakeRequestId(RequestIds& ids, grpc::CallbackServerContext& call);
 
 }  // namespace freshet

@@ -27,7 +27,7 @@ using OthersEnds = std::vector<std::pair<uint32_t, Status>>;
 
 // Runs the handler on the thread that received another server's answer.
 void HandleLater(UnaryReactor* call) {
-  // The call may have ended, and be destroyed, when the handler returns.
+  // The call might end before the handler returns. `held` then keeps it alive.
   const std::shared_ptr<CallReactor> held = call->shared_from_this();
   const ScopedRequestId scope(call->request_id());
   call->Handle();

@@ -439,8 +439,8 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
   const std::string request_id_;
   const std::string address_;
   ShownByClient client_;  // set only if there are other divisions
-  // Both are used only in OnMessage. results_ calls a method with a stream of messages, and
-  // returns_ a unary method.
+  // results_ and returns_ are used only in OnMessage. results_ calls a method with a stream of
+  // messages, and returns_ calls a unary method.
   PartSender<v1::ReportCrawlsRequest, v1::ReportCrawlsResponse> results_{
       context_, kReportCrawlsPath, /*streams=*/true};
   PartSender<v1::ReturnLeasesRequest, v1::ReturnLeasesResponse> returns_{

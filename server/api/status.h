@@ -40,7 +40,7 @@ struct RecoveryStatus {
   bool ready = false;  // the server accepts requests
   // The progress of the store; pages are loaded once it is open.
   OpenStage stage = OpenStage::kOpening;
-  uint64_t log_bytes = 0;  // to be checked and replayed after a crash
+  uint64_t log_bytes = 0;  // bytes of the log that are checked and replayed after a crash
   uint64_t checked_log_bytes = 0;
   uint64_t replayed_log_bytes = 0;
   uint64_t rows_taken_in = 0;  // rows read from the log of a cluster
@@ -89,7 +89,7 @@ struct ServerStatus {
   std::vector<SourceFigures> sources;  // by name
   // Crawl ids with settings, limits::kMaxCrawlsShown of them at most.
   std::map<std::string, CrawlCounters> crawls;
-  Status failure;  // why nothing, or not everything, can be written
+  Status failure;  // why all or some writes fail; OK = none fail
   Status stall;    // why no shard can write; OK = one can
   AuditStats audit;
   // Set by the owners of these parts:

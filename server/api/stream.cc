@@ -443,7 +443,7 @@ void MessageStream::OnDone() {
     steps = NextSteps();
   }
   Tell(steps);
-  // Others can still hold the stream, because of open acknowledgements.
+  // Open acknowledgements can still hold the stream.
   const std::shared_ptr<MessageStream> last = std::move(self_);
 }
 

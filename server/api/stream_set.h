@@ -248,7 +248,7 @@ class StreamSet {
   size_t answer_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;
   // Bytes of messages and answers beyond the shares of clients.
   size_t beside_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;
-  // By client. Clients without bytes and calls are left out.
+  // The clients that have calls or bytes.
   absl::flat_hash_map<std::string, Client> clients_ FRESHET_GUARDED_BY(mutex_);
   std::set<std::string> waiting_ FRESHET_GUARDED_BY(mutex_);  // clients with waiting calls
   std::string looked_at_ FRESHET_GUARDED_BY(mutex_);          // the last one that was checked

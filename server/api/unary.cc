@@ -90,7 +90,7 @@ void UnaryReactor::Answer(grpc::Status status) {
 }
 
 void UnaryReactor::OnRequest(grpc::ByteBuffer* bytes) {
-  // The call may have ended, and be destroyed, when the handler returns.
+  // The call might end before the handler returns. `held` then keeps this object alive.
   const std::shared_ptr<CallReactor> held = shared_from_this();
   const ScopedRequestId scope(request_id());
   const grpc::Status status = Receive(*bytes);

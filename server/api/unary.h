@@ -120,7 +120,7 @@ class UnaryReactor : public CallReactor {
   void LetGo();
   // Reduces the bytes that are counted for the request to `bytes`, or to 0 if `bytes` is small.
   void HoldOnly(size_t bytes);
-  // RESOURCE_EXHAUSTED: the response is too large.
+  // Serialises the response. RESOURCE_EXHAUSTED: it is too large.
   [[nodiscard]] grpc::Status Serialise();
   void Send(const grpc::Status& status);
   void OnWritten(bool ok) final;

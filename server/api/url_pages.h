@@ -88,7 +88,7 @@ class UrlPages {
   struct Message {
     uint32_t division = 0;
     v1::TakeUrlsRequest request;
-    std::vector<size_t> places;  // positions of its events in those of Submit
+    std::vector<size_t> places;  // positions of the events among those of Submit
     size_t bytes = 0;
   };
 

@@ -276,7 +276,8 @@ class GetUrlsStream final : public CallReactor {
 
   const ServerContext& context_;
   const std::shared_ptr<FrontierPull> pull_ = std::make_shared<FrontierPull>();
-  // Used by one thread at a time: gRPC's after a write, the frontier's after a pull.
+  // Used by one thread at a time: a thread of gRPC after a write, and the frontier's thread after a
+  // pull.
   std::vector<FrontierServed> urls_;
   Instant asked_;       // an instant before any lease of urls_ began
   size_t next_ = 0;     // index in urls_ of the URL being written, or to be written next

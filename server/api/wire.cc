@@ -142,7 +142,7 @@ class Survey {
     }
     return true;
   }
-  // Not OK: the message must not be parsed.
+  // Checks the counts against the limits. Not OK: the message must not be parsed.
   [[nodiscard]] Status Verdict() const {
     if (items_ > static_cast<size_t>(limits::kMaxItemsPerMessage)) {
       return InvalidArgument("{}: {} items, at most {} are allowed in a message", longest_->name(),

@@ -47,7 +47,7 @@ class FlatMessage {
   // valid), the bytes are damaged, or SizeOf is more than `most`, in which case nothing is
   // inflated. text() is then empty.
   [[nodiscard]] Status Take(grpc::ByteBuffer* bytes, size_t most);
-  // Valid as long as this object lives.
+  // The bytes of the message. The view is valid as long as this object lives.
   [[nodiscard]] std::string_view text() const { return text_; }
 
  private:
