@@ -48,7 +48,7 @@ class Caller {
   Caller() = default;
   explicit Caller(std::shared_ptr<const Identity> identity) : identity_(std::move(identity)) {}
 
-  // nullptr = the client has no identity, and no limits.
+  // The identity of the client; nullptr = the client has no identity, and no limits.
   [[nodiscard]] const std::shared_ptr<const Identity>& identity() const { return identity_; }
   // Whether the client may do everything: it is an admin, or has no identity.
   [[nodiscard]] bool is_admin() const {
@@ -56,8 +56,8 @@ class Caller {
   }
   [[nodiscard]] bool limited() const { return identity_ != nullptr && identity_->limits() != 0; }
 
-  // PermissionDenied: the identity is limited to other values. The error does not reveal what
-  // exists.
+  // These check a value against the limits of the identity. PermissionDenied: the identity is
+  // limited to other values. The error does not reveal what exists.
   [[nodiscard]] Status CheckCrawlId(std::string_view canonical) const;
   [[nodiscard]] Status CheckHost(std::string_view canonical) const;
   [[nodiscard]] Status CheckSource(std::string_view name) const;
@@ -79,8 +79,8 @@ class Caller {
   // Returns for how long the server should stop reading from the client; 0 = no pause. Charges
   // nothing.
   [[nodiscard]] Duration Owes(Instant now) const;
-  // Charges the client for a call like for one item, and returns 0. If the budget is used up,
-  // charges nothing and returns how long the client must wait.
+  // Charges the client one item for a call, and returns 0. If the budget is used up, charges
+  // nothing and returns how long the client must wait.
   [[nodiscard]] Duration PayForCall(Instant now) const;
   // The ResourceExhausted error for a call that must wait for `wait`.
   [[nodiscard]] Status TooEarly(Duration wait) const;

@@ -40,7 +40,8 @@ class Door {
   Door(const Door&) = delete;
   Door& operator=(const Door&) = delete;
 
-  // nullptr = the ports speak plain text. TLS is never switched on or off while the server runs.
+  // The certificates and the key in use; nullptr = the ports speak plain text. TLS is never
+  // switched on or off while the server runs.
   [[nodiscard]] std::shared_ptr<const TlsMaterial> tls() const FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] bool client_certificate_required() const;
   [[nodiscard]] Authoriser& authoriser() { return authoriser_; }

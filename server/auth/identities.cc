@@ -148,7 +148,7 @@ Status Validate(const Written& written) {
     return InvalidArgument(
         "token_sha256: is missing; an identity needs token_sha256 or certificate");
   }
-  // An admin changes rates and policies, which affect all clients.
+  // Admins cannot be limited, because they change rates and policies, which affect all clients.
   if (identity.limits() != 0 && (identity.roles & kAdmin) != 0) {
     return InvalidArgument(
         "roles: an identity with the role admin cannot be limited to crawl_ids, hosts or sources: "

@@ -65,10 +65,10 @@ class Identities {
   // never quotes a value that could be a secret.
   [[nodiscard]] static StatusOr<Identities> Parse(std::string_view yaml);
 
-  // nullptr = no identity has this token.
+  // The identity to which this token belongs; nullptr = none.
   [[nodiscard]] std::shared_ptr<const Identity> OfToken(const TokenDigest& digest) const;
-  // Returns the identity of a certificate: of the first name in it to which an identity belongs;
-  // nullptr = none.
+  // Returns the identity that a certificate with these names proves; nullptr = none. The first name
+  // that belongs to an identity counts.
   [[nodiscard]] std::shared_ptr<const Identity> OfCertificate(
       const std::vector<std::string>& names) const;
   [[nodiscard]] size_t size() const { return size_; }

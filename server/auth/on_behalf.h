@@ -27,7 +27,7 @@ namespace freshet {
 struct ShownByClient {
   std::vector<std::string> authorizations;  // values of the header
   bool certificate = false;                 // a certificate was shown and checked
-  std::vector<std::string> names;           // in the certificate
+  std::vector<std::string> names;           // names in the certificate
   Instant certificate_ends = Instant::Infinite();
   std::string address;  // IpAddressText of the client
   // Whether another server has forwarded the request to this one. If so, this server does not

@@ -33,8 +33,9 @@ struct TlsMaterial {
   Instant not_before;       // the start of the server certificate's validity
   Instant not_after;
   Instant client_ca_not_after;  // when its first certificate expires; the epoch = no client CA
-  // For the HTTP port; gRPC makes its own contexts. TLS 1.2 or later. A client may show a
-  // certificate. If the client CA has not signed it, the handshake fails.
+  // The context for the HTTP port; gRPC makes its own contexts. It requires TLS 1.2 or later. A
+  // client may show a certificate. If the client CA has not signed the certificate, the handshake
+  // fails.
   std::unique_ptr<SSL_CTX, SslContextFree> context;
   uint64_t version = 0;  // increases with every change
 };

@@ -8,7 +8,7 @@ namespace freshet {
 
 // The value of `cmake -DFRESHET_COMMIT=...`; "unknown" without one.
 [[nodiscard]] std::string_view BuildCommit();
-// For example "gcc 12.2.0".
+// The compiler and its version, for example "gcc 12.2.0".
 [[nodiscard]] std::string_view BuildCompiler();
 
 }  // namespace freshet

@@ -36,7 +36,8 @@ struct Peer {
 // The networks of PeerOfSocket and PeerNamed.
 [[nodiscard]] IpAddress NetworkOfSocket(int descriptor);
 [[nodiscard]] IpAddress NetworkOfPeer(std::string_view peer);
-// For example "192.0.2.1" or "2001:db8::/64"; "an unknown address" if the network is none.
+// The network as text, for example "192.0.2.1" or "2001:db8::/64"; "an unknown address" if the
+// network is none.
 [[nodiscard]] std::string NetworkText(const IpAddress& network);
 
 }  // namespace freshet

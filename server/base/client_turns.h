@@ -44,7 +44,7 @@ class ClientTurns {
   [[nodiscard]] const Client& front_client() const { return turns_.begin()->second; }
   // The work that Pop returns next. Precondition: not empty.
   [[nodiscard]] Work& front() { return work_.at(turns_.begin()->second).front().work; }
-  // Precondition: not empty.
+  // Removes and returns the next work. Precondition: not empty.
   [[nodiscard]] Work Pop() {
     auto turn = turns_.extract(turns_.begin());
     const auto its = work_.find(turn.mapped());

@@ -111,8 +111,8 @@ inline constexpr size_t kMaxIndexNowBodyBytes = 2 << 20;
 inline constexpr size_t kMaxLargeHttpBodies = 8;
 // URLs of one request to /indexnow; the protocol sets this limit.
 inline constexpr int kMaxIndexNowUrls = 10'000;
-// Bytes of URLs that wait until their keys are checked; the number of unchecked keys, in total and
-// of one host.
+// Limits of URLs that wait until their keys are checked: bytes of these URLs, and the number of
+// unchecked keys, in total and for one host.
 inline constexpr size_t kMaxIndexNowPendingBytes = 16 << 20;
 inline constexpr size_t kMaxIndexNowPendingKeys = 256;
 inline constexpr size_t kMaxIndexNowKeysOfHost = 4;

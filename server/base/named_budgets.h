@@ -33,7 +33,7 @@ class NamedBudgets {
   // The number of names that have a bucket.
   [[nodiscard]] size_t size() const FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] double usual() const { return usual_; }
-  // Takes effect at the next call of Of.
+  // Sets the rate of names without a configured rate. The rate takes effect at the next call of Of.
   void SetUsual(double usual) { usual_ = usual; }
 
  private:

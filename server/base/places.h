@@ -21,7 +21,7 @@ class Places {
   struct State;
 
  public:
-  // A place that is returned when it is destroyed. Value type, thread-compatible.
+  // A place, which is returned when this object is destroyed. Value type, thread-compatible.
   class Place {
    public:
     Place(std::shared_ptr<State> state, std::string client)
@@ -68,8 +68,7 @@ class Places {
     size_t most = 0;
     Mutex mutex;
     size_t taken FRESHET_GUARDED_BY(mutex) = 0;
-    absl::flat_hash_map<std::string, size_t> by_client
-        FRESHET_GUARDED_BY(mutex);  // no count is zero
+    absl::flat_hash_map<std::string, size_t> by_client FRESHET_GUARDED_BY(mutex);  // no zeros
   };
 
   const std::shared_ptr<State> state_;

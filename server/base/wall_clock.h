@@ -7,7 +7,7 @@
 
 namespace freshet {
 
-// The beginnings of the years 2020, when Freshet did not exist yet, and 2100, in UTC.
+// The beginning of 2020, when Freshet did not exist yet, and the beginning of 2100, in UTC.
 inline constexpr Instant kFirstWallTime = Instant::FromMicros(1'577'836'800'000'000);
 inline constexpr Instant kLastWallTime = Instant::FromMicros(4'102'444'800'000'000);
 

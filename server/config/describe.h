@@ -12,8 +12,8 @@
 namespace freshet {
 
 // Writes all values, each with its origin, as a file that would set them. The text holds no
-// secrets: secret values of cluster.properties are hidden, and all other secrets are in files, of
-// which the text has only the paths.
+// secrets: secret values of cluster.properties are hidden, and for files with secrets the text has
+// only the paths.
 [[nodiscard]] std::string ConfigText(const LoadedConfig& loaded);
 
 // Makes deploy/freshet.schema.json: JSON Schema, draft 7.

@@ -95,7 +95,7 @@ struct ConfigKey {
 
 // All keys in the order of the example file. Thread-safe.
 [[nodiscard]] const std::vector<ConfigKey>& AllKeys();
-// nullptr = no key has this name. Thread-safe.
+// Finds a key; nullptr = no key has this name. Thread-safe.
 [[nodiscard]] const ConfigKey* FindKey(std::string_view name);
 // Whether there is a section of this name. Thread-safe.
 [[nodiscard]] bool IsSection(std::string_view name);

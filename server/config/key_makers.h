@@ -72,7 +72,7 @@ ConfigKey FlagKey(std::string name, A at) {
   return key;
 }
 
-// Makes a key for a whole number, with a field of any integer type.
+// Makes a key whose value is a whole number. The field can have any integer type.
 template <typename A>
 ConfigKey CountKey(std::string name, A at, int64_t low, int64_t high) {
   ConfigKey key = MakeKey(std::move(name), KeyType::kInteger, at);
@@ -114,7 +114,7 @@ ConfigKey SpanKey(std::string name, A at, Duration low, Duration high, bool or_z
   return key;
 }
 
-// Makes a key for a rate in items a second.
+// Makes a key whose value is a rate in items per second.
 template <typename A>
 ConfigKey ItemRateKey(std::string name, A at) {
   ConfigKey key = MakeKey(std::move(name), KeyType::kNumber, at);
@@ -130,7 +130,7 @@ ConfigKey ItemRateKey(std::string name, A at) {
   return key;
 }
 
-// Makes a key for one of several texts.
+// Makes a key whose value is one of several texts.
 template <typename A>
 ConfigKey ChoiceKey(std::string name, A at, std::vector<std::string> choices) {
   ConfigKey key = TextKey(std::move(name), at);

@@ -52,8 +52,8 @@ using Environment = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] Environment ProcessEnvironment();
 
 // Loads a configuration. Flags override the environment, the environment overrides the file, and
-// the file overrides the defaults. If the name of a variable begins with FRESHET_ and is no key,
-// but resembles one, this is a problem. Variables of Freshet's other programs, and variables that
+// the file overrides the defaults. A variable is a problem if its name begins with FRESHET_ and
+// resembles a key, but is none. Variables of Freshet's other programs, and variables that
 // Kubernetes sets for a service called freshet, are ignored.
 [[nodiscard]] LoadedConfig LoadConfig(const CommandLine& line, const Environment& environment);
 

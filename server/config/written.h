@@ -37,7 +37,7 @@ namespace freshet {
 [[nodiscard]] std::string WriteRules(const std::vector<HostRule>& rules);
 [[nodiscard]] std::string WriteGroup(const GroupTerms& terms);
 
-// InvalidArgument: "'5' is not a KIND from LOW to HIGH".
+// Makes an InvalidArgument error: "'5' is not a KIND from LOW to HIGH".
 [[nodiscard]] Status WrongRange(std::string_view value, std::string_view kind, std::string_view low,
                                 std::string_view high);
 

@@ -1,6 +1,6 @@
 // The audit log: one line of JSON for each change that an authorized client makes to the server,
-// and for each refused attempt. `done` is called after the line is on disk. So an answer that waits
-// for `done` is never sent before its line is written.
+// and for each refused attempt. AuditLog::Append calls its `done` once the line is on disk. So an
+// answer that waits for `done` is never sent before its line is written.
 //
 // The log is bounded. When the file would exceed `max_bytes`, it is renamed to FILE.1, the former
 // FILE.1 to FILE.2 and so on; the oldest file is deleted.
@@ -51,7 +51,7 @@ inline constexpr size_t kMaxWaitingAudit = 4096;
 
 struct AuditOptions {
   std::string path;
-  size_t max_bytes = size_t{16} << 20;  // of one file
+  size_t max_bytes = size_t{16} << 20;  // size of one file
   int older_files = 4;
 };
 

@@ -77,7 +77,8 @@ std::string JsonLine(std::string_view module, Level level, std::string_view mess
       json[std::string(name)] = CutText(value, kMaxFieldBytes);
     }
   }
-  // ASCII only: escape sequences for terminals are escaped, bytes that are not UTF-8 are replaced.
+  // The line is ASCII only: escape sequences for terminals are escaped, and bytes that are not
+  // UTF-8 are replaced.
   return json.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 

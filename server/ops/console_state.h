@@ -37,7 +37,7 @@ struct HistoryQuery {
   int64_t window = 900;
   int64_t since = -1;
 };
-// Not OK: InvalidArgument, with the name of the parameter.
+// Parses the query of a request. Not OK: InvalidArgument, with the name of the wrong parameter.
 [[nodiscard]] StatusOr<HistoryQuery> ParseHistoryQuery(const std::string& query);
 
 }  // namespace freshet

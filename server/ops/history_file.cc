@@ -44,9 +44,9 @@ class HistoryFile::Statement {
                       SQLITE_STATIC);
     return *this;
   }
-  // SQLITE_ROW: a row can be read until Reset.
+  // Runs the statement up to the next row. SQLITE_ROW: the row can be read until Reset.
   [[nodiscard]] int Step() { return sqlite3_step(statement_); }
-  // Runs it without results.
+  // Runs a statement without results, and resets it. Returns true if it succeeded.
   [[nodiscard]] bool Run() {
     const int code = Step();
     sqlite3_reset(statement_);

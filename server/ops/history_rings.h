@@ -50,7 +50,7 @@ class HistoryRings {
   size_t SeriesOf(const std::string& name);
 
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
-  // Oldest first, complete steps only.
+  // The complete steps of a level, oldest first.
   [[nodiscard]] const std::deque<HistoryRow>& rows(size_t level) const { return rows_[level]; }
   // The current state of incomplete steps, oldest first. These are the current step, and also the
   // step before it if the level below has not finished the last part of that step.

@@ -31,7 +31,7 @@ bool IsLocalName(std::string_view host) {
   });
 }
 
-// `problem`: empty = none.
+// Makes the answer to a probe: 503 with the problem, or 200 if `problem` is empty.
 HttpResponse Answer(const std::string& problem) {
   HttpResponse response =
       TextResponse(problem.empty() ? 200 : 503, problem.empty() ? "ok" : problem);

@@ -17,8 +17,8 @@ struct SourceVerdict {
   // A few sentences.
   std::string words;
   double signals = 0;  // number of signals behind the verdict; older ones count less
-  // The share of its signals that indicate a real change, with a 95% interval. These are averages
-  // over the classes, weighted by their signals.
+  // The share of the source's signals that indicate a real change, with a 95% interval. These are
+  // averages over the classes, weighted by their signals.
   double precision = 0;
   double precision_low = 0;
   double precision_high = 0;
