@@ -240,15 +240,16 @@ struct CommandLine {
 // is wrong and why.
 [[nodiscard]] StatusOr<ServerConfig> MakeConfig(const CommandLine& line);
 
-// Not OK: InvalidArgument, with the key of the first value that is out of range.
+// Checks all values. Not OK: InvalidArgument, with the key of the first value that is out of range.
 [[nodiscard]] Status Validate(const ServerConfig& config);
 
 // Reads up to `most` + 1 bytes of a file, so that the caller can detect a file that is too large.
 // Not OK: NotFound, with the path and the reason, but without the content.
 [[nodiscard]] StatusOr<std::string> ReadSettingsFile(const std::string& path, size_t most);
 
-// Not OK: InvalidArgument if the YAML has aliases or more than one document. A few aliases can
-// expand to any number of nodes. Throws YAML::Exception if the text is not YAML.
+// Checks the structure of YAML text. Not OK: InvalidArgument if the text has more than one
+// document, or has aliases, because a few aliases can expand to any number of nodes. Throws
+// YAML::Exception if the text is not YAML.
 [[nodiscard]] Status CheckYamlShape(std::string_view yaml);
 
 // The status with `key` in front.

@@ -63,7 +63,8 @@ std::string PlaceOf(const std::string& directory) {
   return there ? directory : std::filesystem::path(directory).parent_path().string();
 }
 
-// `as_owner`: the result of BecomeOwnerOf.
+// Prints an error like Failed does. If permission was denied, also names the user that root has
+// become. `as_owner`: the result of BecomeOwnerOf.
 int FailedAs(const std::string& as_owner, std::string_view what, const Status& status) {
   if (!absl::IsPermissionDenied(status)) return Failed(what, status);
   const std::string_view separator = as_owner.empty() ? "" : "; root acts here as ";

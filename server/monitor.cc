@@ -13,7 +13,7 @@ namespace freshet {
 namespace {
 
 constexpr Duration kSampleInterval = Duration::Seconds(1);
-// Servers of a fleet reject clocks that differ by more.
+// The servers of a fleet do not accept clocks that differ by more than this.
 constexpr Duration kMuchAhead = Duration::Millis(500);
 // A disk that answers no write for this long keeps clients waiting.
 constexpr Duration kDiskSilence = Duration::Seconds(5);

@@ -56,7 +56,7 @@ struct StartProgress {
     stop_requested = true;
     open.cancelled = true;
   }
-  // Not OK: Cancelled if a stop was requested.
+  // Says whether the start may continue. Not OK: Cancelled if a stop was requested.
   [[nodiscard]] Status GoOn() const;
   // The progress for status reports; leaves `ready` false.
   [[nodiscard]] RecoveryStatus Recovery() const;

@@ -259,7 +259,7 @@ class DerivedVerifier {
     compare("leases", counters.leases, loaded_.leases.size());
     const BelievedFreshness believed = state_.pages().Believed(Instant());
     compare("pages that are not gone", believed.pages, present_);
-    // With more pages the index keeps a sample, whose sum is only an estimate.
+    // If there are more pages, the index keeps only a sample, whose sum is an estimate.
     if (pages_ > FreshnessSample::kMaxSample) return;
     if (std::abs(believed.importance - importance_) > kSumTolerance * importance_) {
       Problem(fmt::format("counters: importance is {} in the index, {} in the records",
@@ -280,7 +280,7 @@ class DerivedVerifier {
   absl::flat_hash_set<uint8_t> sources_;                                        // indices
   std::array<StrangeSource, UINT8_MAX / limits::kBurstClasses + 1> strange_{};  // by index
   uint64_t pages_ = 0;
-  uint64_t present_ = 0;  // not gone
+  uint64_t present_ = 0;  // pages that are not gone
   double importance_ = 0;
 };
 
