@@ -137,8 +137,8 @@ class Lister final : public ListStream {
   }
 
   // Reads as many pages as a list may read in one turn of the thread, and keeps those that match.
-  // If none match, Read continues with the next pages. It does not if another server has asked for
-  // a single message.
+  // If none match, Read continues with the next pages, except if another server has asked for a
+  // single message.
   Status Find() {
     const size_t most = static_cast<size_t>(std::min<uint64_t>(left_, kChunk));
     ASSIGN_OR_RETURN(ListResult list, context_.store.List(query_, token_, most));

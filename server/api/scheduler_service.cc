@@ -101,7 +101,8 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
     SendNews(SerialiseMessage(response));
   }
   bool behind() const override { return MessageStream::behind(); }
-  // Ends the call if the worker may no longer use exactly the crawl ids with which it was admitted.
+  // Not OK if the worker may no longer use exactly the crawl ids with which it was admitted. The
+  // call then ends.
   Status CheckCaller() const override {
     const StatusOr<Caller> caller = LookAtCaller();
     RETURN_IF_ERROR(caller.status());
