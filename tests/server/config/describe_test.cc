@@ -101,7 +101,7 @@ cluster:
            &loaded);
   const std::string text = ConfigText(loaded);
   EXPECT_THAT(text, HasSubstr("sasl.username: freshet"));
-  EXPECT_THAT(text, HasSubstr("sasl.oauthbearer.config: \"(hidden)\""));
+  EXPECT_THAT(text, HasSubstr("sasl.oauthbearer.config: (hidden)"));
   EXPECT_EQ(text.find("swordfish"), std::string::npos) << text;
 }
 
