@@ -409,7 +409,8 @@ TEST_F(LookAheadTest, LongUrlsFillATurn) {
   disk_.Open();
   under_way.get();
   const uint64_t commits_of_other = other.get();
-  EXPECT_LT(first.get(), commits_of_other) << "one commit for both";
+  // Answers are given on another thread, so the short commit of `other` may already count.
+  EXPECT_LE(first.get(), commits_of_other);
   EXPECT_GT(second.get(), commits_of_other) << "it waits for more than one message";
 }
 
