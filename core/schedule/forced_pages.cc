@@ -70,13 +70,16 @@ void ForcedPages::DropLot(LotId number) {
 
 void ForcedPages::ForgetSomeHosts() {
   if (emptied_.empty()) return;
-  auto& [number, left] = emptied_.back();
+  const LotId number = emptied_.back().first;
   const std::vector<HostId>& hosts = lots_[number]->its.hosts();
-  for (const size_t end = left - std::min(left, kHostsForgottenAtATime); left > end; --left) {
-    std::vector<LotId>* const lots = of_host_.Find(hosts[left - 1]);
+  size_t left = emptied_.back().second;
+  for (size_t steps = std::min(left, kHostsForgottenAtATime); steps > 0; --steps) {
+    const HostId host = hosts[--left];
+    std::vector<LotId>* const lots = of_host_.Find(host);
     std::erase(*lots, number);
-    if (lots->empty()) of_host_.Erase(hosts[left - 1]);
+    if (lots->empty()) of_host_.Erase(host);
   }
+  emptied_.back().second = left;
   if (left > 0) return;
   lots_[number] = nullptr;
   free_.push_back(number);
