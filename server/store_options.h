@@ -8,8 +8,8 @@ namespace freshet {
 
 struct ServerConfig;
 
-// Makes options with which the store logs to the server's log. Precondition: the configuration is
-// valid. Thread-safe.
+// Makes the store's options, which include logging to the server's log. Precondition: the
+// configuration is valid. Thread-safe.
 [[nodiscard]] StoreOptions StoreOptionsOf(const ServerConfig& config);
 
 }  // namespace freshet

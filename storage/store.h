@@ -35,7 +35,8 @@ struct PageSpec;
 struct PageState;
 struct ScanResult;
 
-// The parts of one page that start-up reads. The references are valid during the call.
+// The parts of one page that start-up reads. The references are valid only during
+// LoadVisitor::OnPage.
 struct LoadedPage {
   PageNumber number;
   uint64_t fingerprint = 0;  // made by Store::fingerprinter
@@ -55,9 +56,9 @@ class LoadVisitor {
   virtual ~LoadVisitor() = default;
   virtual Status OnHost(const HostRecord& host, uint32_t host_serial) = 0;
   virtual Status OnPage(const LoadedPage& page) = 0;
-  // Receives the time at which a page was last assigned. Called at least for pages assigned within
-  // kAssignmentsKept before the last commit of leases of their shard. The page may have been
-  // removed.
+  // Receives the time at which a page was last assigned. Older assignments can be missing: only
+  // those within kAssignmentsKept before their shard's last commit of leases are certain to come.
+  // The page may have been removed.
   virtual Status OnAssignment(PageNumber /*page*/, Instant /*at*/) { return absl::OkStatus(); }
   // Receives an open or finished lease.
   virtual Status OnLease(const LeaseRecord& lease) = 0;
@@ -146,7 +147,7 @@ struct StoreWrites {
   uint64_t ended = 0;
 };
 
-// The purpose of a read of pages.
+// Why pages are read.
 enum class ReadFor : uint8_t {
   kLooking,
   // Caches the rows, because these pages will be committed. Only the thread that commits these
@@ -184,8 +185,9 @@ class Store {
 
   // Increases with every opening of this database; >= 1.
   [[nodiscard]] uint64_t generation() const;
-  // FailedPrecondition, with a time: this cache of a log was last written so long ago that the log
-  // may have forgotten later removals. OK otherwise.
+  // For the store of a cluster's server, which is a cache of the cluster's log. FailedPrecondition,
+  // with a time: the cache was last written so long ago that the log may have forgotten later
+  // removals, or at a time in the future. OK otherwise, and for the store of a single server.
   [[nodiscard]] Status CheckAge() const;
   // Makes the fingerprints that Load returns.
   [[nodiscard]] const Fingerprinter& fingerprinter() const;
@@ -232,7 +234,8 @@ class Store {
   // next opening whether the changes were written, and every later commit returns the same status.
   [[nodiscard]] Status Commit(const Changes& changes);
   // OK if commits can succeed. ResourceExhausted if the device is full. Otherwise the error that
-  // ended writing. Commits and background work find out about these states.
+  // ended writing. These states are detected by commits and background work; this call also
+  // checks the free space.
   [[nodiscard]] Status health() const;
   // The numbers of writes. If writes are in progress and none ends, the disk does not respond.
   [[nodiscard]] StoreWrites writes() const;

@@ -92,7 +92,7 @@ void LearnSources(const PageRecord& page, const CrawlObservation& observation,
                   Lessons& lessons) {
   struct OfSource {
     uint8_t source;
-    double weight = 0;  // sum of kappa over the signals, with all shifts
+    double weight = 0;  // sum of kappa over the signals, including page and burst shifts
     SignalledInterval interval;
   };
   absl::InlinedVector<OfSource, 2> sources;

@@ -22,8 +22,8 @@ struct HostRecord {
   std::optional<Duration> min_page_interval;
   Instant blocked_until;    // none = not blocked
   Instant last_assignment;  // none = never
-  // Number of consecutive answers with HTTP status 429 or 503, as of the last one
-  // (core/schedule/host_backoff.h).
+  // Number of consecutive answers with HTTP status 429 or 503, counted at last_throttled. It counts
+  // for less as quiet time passes (core/schedule/host_backoff.h).
   uint8_t throttles = 0;
   Instant last_throttled;  // none = never
   // All pages of the host are being removed. The server accepts no new ones until all are gone.

@@ -136,7 +136,8 @@ class PlanQueue {
   void SetTimes(uint32_t page, const Times& times);
   [[nodiscard]] Instant DueOf(const Page& page) const;
   [[nodiscard]] Instant ReleaseOf(const Page& page) const;
-  // Files the page by the latest known instant. Precondition: the page is in no heap.
+  // Puts the page into the heap, if any, where it belongs at now_, and sets its alarm.
+  // Precondition: the page is in no heap.
   void File(uint32_t page);
   void Unfile(uint32_t page);
   void Enter(uint32_t page, Place place, Instant key);
@@ -155,8 +156,8 @@ class PlanQueue {
   PlacedHeap ready_;        // the first ready page of every free host
   PlacedHeap early_;        // the first waiting page of every free host
   PlacedHeap releases_;     // the first waiting page of every host
-  PlacedHeap alarms_;       // pages whose place changes at an instant
-  PlacedHeap host_alarms_;  // hosts that become free at an instant
+  PlacedHeap alarms_;       // pages that move to another place at a known time
+  PlacedHeap host_alarms_;  // hosts that become free at a known time
   Instant now_;             // the latest known instant
   // The position of the schedule: now, or the due time of the last pick if that is earlier.
   Instant front_;

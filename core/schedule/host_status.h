@@ -20,8 +20,8 @@ struct HostStatus {
   HostTerms terms;
   std::string rule;                        // the rule that matches the host; empty = none
   std::shared_ptr<const HostGroup> group;  // the group of the host; nullptr = none
-  // From this instant on, all terms allow a crawl, except the limit of pages in flight and the
-  // group. It can lie in the past.
+  // The earliest time at which the host's terms allow a crawl, ignoring the in-flight limit and the
+  // group. Can be in the past.
   Instant allowed_at;
   uint32_t pages = 0;
   uint32_t in_flight = 0;

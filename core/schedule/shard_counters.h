@@ -28,8 +28,7 @@ struct EventCounts {
   bool operator==(const EventCounts&) const = default;
 };
 
-// EventCounts, and further figures of a shard.
-// Value type, thread-compatible.
+// EventCounts plus other counters of a shard. Value type, thread-compatible.
 struct ShardCounters : EventCounts {
   uint64_t pages = 0;
   uint64_t gone_pages = 0;  // number of pages that are gone now

@@ -21,8 +21,8 @@ void InstallHosts(Transaction& txn, Books& books) {
   }
 }
 
-// Makes the crawl id, which now has a page, count against the share of the client that added its
-// first page in this batch.
+// If the crawl id got its first page in this batch, counts it against the share of the client that
+// added that page.
 void OwnCrawl(const std::string& crawl_id, const Transaction& txn, Books& books) {
   const auto its = txn.new_crawls.find(crawl_id);
   if (its != txn.new_crawls.end())
@@ -39,7 +39,8 @@ void InstallCounts(const Transaction::Page& page, Books& books) {
   if (crawl) crawls.Count(*crawl) += page.counts;
 }
 
-// Starts or ends the page's wait after a signal or a crawl.
+// Starts or ends the page's wait for the crawl that a signal asked for
+// (core/schedule/signal_waits.h).
 void CountWait(PageId id, const Transaction::Page& page, Books& books) {
   const PageState& state = page.record.state;
   const bool more = !state.signals.empty() && !state.gone;
@@ -155,7 +156,8 @@ void Install(Transaction& txn, Books& books) {
   books.pages.leases.GaveOut(txn.new_leases);
   books.learning.Install(std::move(txn.lessons));
   books.counts += txn.counts;
-  // Pages that are out without an open lease are picked. Their leases are not committed yet.
+  // Not every page that is out has a lease here: a picked page is out before its lease is
+  // committed.
   CHECK(books.pages.leases.size() <= books.pages.out.size(), "{} leases of {} pages",
         books.pages.leases.size(), books.pages.out.size());
 }

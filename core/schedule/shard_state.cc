@@ -78,7 +78,8 @@ double ShardState::BestValue(Instant now) {
   PageBook& pages = books_->pages;
   if (pages.picks.plan_in_force()) return 0;
   pages.looked_at = std::max(now, pages.best_at);
-  // Forced pages are not counted first, because their values say nothing about the price.
+  // Forced pages get no precedence here. A page that comes first only because it is forced says
+  // nothing about the price.
   const auto best = BestPage(pages.looked_at, kAllClasses, /*forced_first=*/false, *books_);
   return best ? best->value : 0;
 }

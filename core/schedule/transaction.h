@@ -47,12 +47,13 @@ class Transaction {
     bool fetched = false;  // a crawl of the page succeeded
     bool seen = false;     // a crawl succeeded or found the page gone
     Instant signalled;     // when a signal of the page was first applied; none = never
-    Instant unestimated;   // signals of this instant wait for an estimate; none = no signals wait
+    // When the signals came that wait for an estimate; none = no signals wait.
+    Instant unestimated;
     CrawlCounters counts;  // to be added to the counters of the page's crawl id
     // The posterior before the signals that wait for an estimate; nullptr = not known.
     std::unique_ptr<PagePosterior> judge;
 
-    // Makes the estimate that signals wait for, if any do.
+    // Makes the page's pending estimate, if there is one.
     void TakeDueEstimate(const Estimator& estimator, const Lessons& lessons);
   };
   // A lease in the working set, with its changes.
@@ -113,14 +114,15 @@ class Transaction {
   // The number of staged leases that are closed and will be remembered.
   [[nodiscard]] size_t newly_remembered() const { return newly_remembered_; }
 
-  // Schedules an estimate of the page, whose signals came at `at`. It is made once for all its
-  // signals, before the next step of another kind.
+  // Puts off the estimate of a page that got a signal at `at`, so that consecutive signals of the
+  // same instant share one estimate. It is made at the latest before the next event that is not a
+  // signal.
   void EstimateLater(Page& page, Instant at);
-  // Makes the estimates that signals wait for.
+  // Makes all pending estimates.
   void TakeDueEstimates(const Estimator& estimator);
 
-  // Makes the estimates that signals wait for, and returns the changes to write. The pointers in
-  // them stay valid until Reset. Call it once, after the last Step.
+  // Makes all pending estimates, and returns the changes to write. Pointers in the changes stay
+  // valid until Reset. Call it once, after the last Step.
   [[nodiscard]] Changes Finish(const Estimator& estimator);
   void Reset();
 
@@ -164,7 +166,8 @@ class Transaction {
   std::deque<Page> pages_;
   std::deque<Lease> leases_;
   std::deque<HostRecord> hosts_;
-  std::vector<Page*> unestimated_;  // pages that wait for an estimate, and possibly others
+  // Pages that wait for an estimate, and perhaps some whose estimate has been made since.
+  std::vector<Page*> unestimated_;
   size_t newly_remembered_ = 0;
   size_t created_ = 0;
   size_t keyed_ = 0;    // number of pages that are in by_key_

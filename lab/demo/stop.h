@@ -31,7 +31,7 @@ class Stop {
     return requested_;
   }
 
-  // The reason of the end; OK while running.
+  // Why the replay ended; OK while it runs and after a clean end.
   [[nodiscard]] Status status() const {
     const MutexLock lock(mutex_);
     return status_;

@@ -28,7 +28,8 @@ enum class LearnerKind : uint8_t {
   // plan is uniform. The uniform share keeps every page observed.
   kEpsGreedy,
   // "lambda_learn" (LLC, LambdaLearn): each epoch follows a lambda_crawl plan, based on smoothed
-  // estimates: cho_gm for polled pages, (U + 0.5)/(T + 0.5) for pages with complete signals.
+  // estimates: cho_gm for polled pages, (U + 0.5)/(T + 0.5) for pages with complete signals,
+  // where U is the number of signals, and T the time watched.
   kLambdaLearn,
   kLambdaLearnApprox,  // "lambda_learn_approx" (LLCA): like lambda_learn, with lambda_crawl_approx
   // "binary_learn" (BLLC): like lambda_learn, but the plan is blc_eps, and every page is polled.
@@ -45,9 +46,10 @@ enum class LearnerKind : uint8_t {
 
 struct LearnerOptions {
   LearnerKind kind = LearnerKind::kLambdaLearn;
-  double crawl_rate = 0;               // crawls per unit of time
-  double epsilon = 0.1;                // kEpsGreedy: share of uniform crawls, 0..1
-  double floor = 0.2;                  // kBinaryLearn: smallest rate as a share of R/m, 0..1
+  double crawl_rate = 0;  // crawls per unit of time
+  double epsilon = 0.1;   // kEpsGreedy: share of uniform crawls, 0..1
+  // kBinaryLearn: smallest rate as a share of crawl_rate / number of pages, 0..1.
+  double floor = 0.2;
   RateBounds bounds{1e-9, 25};         // bounds of moment estimates
   double smoothing = kChoGmSmoothing;  // length of cho_gm's imaginary intervals, > 0
   ParallelFor parallel = SerialFor;
@@ -68,8 +70,8 @@ class Learner {
   [[nodiscard]] const RatePlan& plan() const { return plan_; }
   [[nodiscard]] CrawlTimes crawl_times() const;
 
-  // Adds a page, with the next number. While there are no estimates, the page joins a uniform plan
-  // at once, which takes as long as making a plan. Later, the page's rate is 0 until EndEpoch, or
+  // Adds a page under the next number. While there are no estimates, makes a new uniform plan that
+  // includes the page, at the cost of a whole plan. Later, the page's rate is 0 until EndEpoch, or
   // for ever with explore_commit. InvalidArgument: the importance is not valid for a plan; nothing
   // was changed.
   [[nodiscard]] Status AddPage(double importance, bool complete);
@@ -77,8 +79,8 @@ class Learner {
   // Records a crawl of a polled page, `elapsed` after the previous one. InvalidArgument: the page
   // is unknown, or the elapsed time is not finite and > 0.
   [[nodiscard]] Status ObserveCrawl(size_t page, double elapsed, bool changed);
-  // Records `signals` of a page with complete signals during `elapsed`. Errors: those of
-  // ObserveCrawl; also InvalidArgument for a page without complete signals.
+  // Records that a page with complete signals had this number of signals during `elapsed`. Errors:
+  // those of ObserveCrawl; also InvalidArgument for a page without complete signals.
   [[nodiscard]] Status ObserveSignals(size_t page, double elapsed, double signals);
 
   // Ends the epoch. For each page that was observed in the epoch, makes a new estimate from all

@@ -9,7 +9,7 @@
 
 namespace freshet {
 
-// The length of the lease of a page, which is crawled at the instant of its assignment.
+// The length of a simulated lease. Its page is crawled at the moment of assignment.
 inline constexpr Duration kSimulatedLease = Duration::Hours(1);
 
 // Reports the crawl of a page that the shard has leased. Precondition: the lease is open.

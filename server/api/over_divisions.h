@@ -16,7 +16,7 @@
 
 namespace freshet {
 
-// The time that the server of another division has for sending its view.
+// How long to wait for another division's server to answer a quick query.
 inline constexpr Duration kFleetViewPatience = Duration::Seconds(3);
 // The time that the server of another division has for listing some pages. It is long enough for
 // another server to take over the division.
@@ -33,8 +33,8 @@ using DivisionAnswers = std::vector<DivisionAnswer>;
 // `done` is called once, on any thread, possibly before this function returns. It gets one answer
 // for each request, in the order of the requests. If `patience` is set, `done` is called after this
 // time at the latest, and missing answers are Unavailable. If `patience` is unset, `done` is called
-// when all divisions have answered or cannot be reached. A server that takes the request and never
-// answers then delays `done` without a limit. Thread-safe.
+// when all divisions have answered or cannot be reached. A server that accepts the request but
+// never answers then delays `done` indefinitely. Thread-safe.
 void AskDivisions(const ServerContext& context, std::string_view path, ShownByClient client,
                   const std::vector<std::pair<uint32_t, grpc::ByteBuffer>>& requests,
                   std::optional<Duration> patience, std::function<void(DivisionAnswers)> done);

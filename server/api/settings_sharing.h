@@ -40,8 +40,8 @@ class SettingsSharing {
   // Keeps a pause that was made without the keeper, until the keeper has learned of it and has
   // paused all divisions.
   virtual void KeepPause(const std::string& reason) = 0;
-  // Copies the keeper's settings again, after a change on this server that the keeper does not
-  // know.
+  // Makes this server copy all of the keeper's settings again, after a change here that the keeper
+  // does not know about.
   virtual void Forget() = 0;
 };
 

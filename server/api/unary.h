@@ -66,7 +66,8 @@ class UnaryReactor : public CallReactor {
   void NoteNoChange() {
     if (audit_) audit_->NoteNoChange();
   }
-  // Sets the target of the change. Only for changes that programs may make all the time.
+  // Sets the target of the change. The audit log limits repeated changes of one target to a few
+  // entries a minute, so set it only for changes that programs may make all the time.
   void SetTarget(std::string target) {
     if (audit_) audit_->SetTarget(std::move(target));
   }
@@ -90,7 +91,7 @@ class UnaryReactor : public CallReactor {
   // Takes a place in context.listings until the call ends, unless the call already has one. Returns
   // true if it has a place now.
   [[nodiscard]] bool TakePlace();
-  // The faults of texts in the request, by rising item.
+  // The request's texts that are not UTF-8, in the order of their items.
   [[nodiscard]] const std::vector<TextFault>& text_faults() const { return faults_.texts; }
 
   // Sets a function that replaces the first call of Answer. It gets the status, and must call
@@ -167,7 +168,8 @@ class UnaryCall : public UnaryReactor {
   Response response_;
 };
 
-// The status of a call whose read was not accepted by a shard.
+// The status of a call that the server did not take on: RESOURCE_EXHAUSTED for kFull; otherwise
+// UNAVAILABLE, because the server is shutting down.
 [[nodiscard]] grpc::Status UnreadStatus(PushOutcome outcome);
 
 // Charges the caller for a call. RESOURCE_EXHAUSTED: the caller has used up its budget; the error
@@ -175,7 +177,7 @@ class UnaryCall : public UnaryReactor {
 [[nodiscard]] grpc::Status PayForCall(const ServerContext& context, const Caller& caller,
                                       grpc::CallbackServerContext& info);
 
-// Makes a method of unary calls.
+// Makes a unary method whose calls are charged as `payment` says.
 template <typename Request, typename Response>
 [[nodiscard]] CallMethod Unary(Payment payment, std::string_view path, const ServerContext& context,
                                void (*handle)(const ServerContext&,

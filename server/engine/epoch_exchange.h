@@ -23,9 +23,8 @@ namespace freshet {
 //
 // Before a shard learns, it waits for two kinds of other shards: those that owed a publication when
 // its epoch began, and those whose epoch was under way when it published. It does not wait for
-// shards that have left. Two shards never wait for each other without end: a shard publishes before
-// it waits, so an epoch under way will publish; and any other epoch that a shard waits for was
-// requested before the shard's own epoch began. Thread-safe.
+// shards that have left. Two shards never wait for each other: once both have published, the one
+// whose epoch began first has nothing left to wait for from the other. Thread-safe.
 class EpochExchange {
  public:
   // Returns the last sums of the other divisions, as far as they are known. May call the other
@@ -51,8 +50,8 @@ class EpochExchange {
 
   // Returns true if the shard, which has published, need not wait for other shards any more.
   [[nodiscard]] bool MayLearn(size_t shard) const FRESHET_EXCLUDES(mutex_);
-  // The last sums of all shards, and those of other divisions. Can take as long as calls to the
-  // other divisions.
+  // The last sums of all shards, and those of other divisions. Can block while it calls the other
+  // divisions.
   [[nodiscard]] EpochSums All() const FRESHET_EXCLUDES(mutex_) FRESHET_EXCLUDES(others_mutex_);
   // The sums of this store, for other divisions; unset until each shard of the store has published
   // or left.
@@ -60,7 +59,7 @@ class EpochExchange {
 
  private:
   struct OfShard {
-    // Requests of epochs are numbered. `asked`: the last request. `answering`: the last request
+    // Requests for epochs are numbered. `asked`: the last request. `answering`: the last request
     // that the epoch under way covers. `answered`: the last request that an ended epoch covered.
     uint64_t asked = 1;
     uint64_t answering = 0;

@@ -13,7 +13,8 @@
 
 namespace freshet {
 
-// The maximum size in bytes of an answer's header, and of each line after the header.
+// The maximum size in bytes of an answer's header, and of each later protocol line, such as a chunk
+// header.
 inline constexpr size_t kMaxKeyHeaderBytes = 8 << 10;
 
 // The file to fetch. Value type, thread-compatible.

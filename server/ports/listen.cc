@@ -92,8 +92,8 @@ int BindAny(const addrinfo& where, int port, ListeningSocket* out) {
   return Bind(where, port, out);
 }
 
-// Listens at all of the addresses that this machine has, or at none, because another server could
-// get the calls to the rest. Returns errno; 0 = success.
+// Listens at all of the addresses that this machine has, or at none. If it listened at only some of
+// them, another server could hold the rest and get their calls. Returns errno; 0 = success.
 int BindAll(const addrinfo& all, int port, std::vector<ListeningSocket>* out) {
   int error = 0;
   for (const addrinfo* one = &all; one != nullptr; one = one->ai_next) {

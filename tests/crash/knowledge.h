@@ -20,7 +20,7 @@
 
 namespace freshet::crash {
 
-// One page and its twin. Guarded by the Knowledge's mutex.
+// The knowledge that the clients have of one page. Guarded by the Knowledge's mutex.
 //
 // Invariant: all operations of a page that are in flight come from one sender, so their order is
 // known.
@@ -77,7 +77,7 @@ class Knowledge {
   std::set<std::string> sources;  // acknowledged sources
   bool stopping = false;          // whether the server was asked to stop
   uint64_t acknowledged = 0;      // number of items
-  uint64_t batches = 0;           // number of messages, which tells their order
+  uint64_t batches = 0;  // number of the latest message; later messages have higher numbers
 
   // Records the first failure. Thread-safe.
   void Fail(const std::string& what);

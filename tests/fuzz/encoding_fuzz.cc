@@ -1,5 +1,6 @@
-// Tests text in any encoding: the result is UTF-8 with characters that XML allows, however the
-// input was cut into pieces. The first line is the encoding that HTTP names.
+// Tests decoding of text in any encoding: the result is UTF-8 without control characters that XML
+// forbids, and does not depend on how the input is split. The first line of the input stands for
+// the charset that an HTTP header would name.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -268,7 +268,7 @@ TEST_F(FrontierRoles, BlocksOfHostsWithoutPagesMakeNothing) {
   }
   Settle();
   for (int i = 0; i < 100; ++i) EXPECT_FALSE(Host("h" + std::to_string(i) + ".test"));
-  // The refused blocks took no places of queues.
+  // The refused blocks did not use up any of the allowed queues.
   EXPECT_EQ(loader_.Put(Discovered("http://new.test/", "", "shop")), "OK");
   // If the page of a URL was removed, the URL alone does not make its host known.
   v1::RemovePagesRequest remove;
@@ -411,7 +411,8 @@ TEST(FrontierBounds, OneTeamDoesNotUseUpTheQueues) {
   }
 }
 
-// In a scheduled crawl id, a known URL that another identity puts is an observation of the page.
+// In a scheduled crawl id, a known URL from another identity only counts as an observation of the
+// page. It does not end the lease.
 TEST(FrontierLeases, OfScheduledUrlsAreEndedByTheirIdentityAlone) {
   GuardedServer guarded({{"evil", "    roles: [worker]\n"},
                          {"good", "    roles: [worker]\n"},

@@ -46,7 +46,7 @@ std::string Run(const Options& options, const std::string& directory) {
     // These scripts do not depend on identities.
     if (options.guarded || !options.Wants(script.name)) continue;
     std::string wrong;
-    // The script gets a separate thread, because only this thread sees the script's mounts.
+    // Each script runs in its own thread, so that no other thread sees its mounts.
     std::thread([&] {
       wrong = script.play(directory + "/" + script.name, Random(options.seed));
     }).join();
@@ -71,7 +71,7 @@ std::string Again(const Options& options, const std::string& script) {
 
 int Main(const Options& options) {
   std::signal(SIGPIPE, SIG_IGN);
-  // The scripts send texts that are not UTF-8 on purpose.
+  // The scripts deliberately send text that is not UTF-8. Protobuf must not log it each time.
   google::protobuf::SetLogHandler(nullptr);
   RaiseFileLimit();
   std::string directory = std::filesystem::temp_directory_path() / "freshet_hostile_XXXXXX";

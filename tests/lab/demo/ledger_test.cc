@@ -55,13 +55,13 @@ TEST_F(LedgerTest, ReplayedHistoryFindsOtherSpellingsOfAUrl) {
 TEST_F(LedgerTest, AgreesWithACalculationByHand) {
   Ledger ledger(replayed_, all_crawled_, kWallBegin);
   EXPECT_EQ(ledger.pages(), 2U);
-  ledger.AdvanceTo(WallDay(3));  // a is stale since day 2
+  ledger.AdvanceTo(WallDay(3));  // a has been stale since day 2
   EXPECT_DOUBLE_EQ(ledger.Current().plain, 0.5);
   EXPECT_DOUBLE_EQ(ledger.Current().weighted, 0.25);
   ledger.Fetch(kA, WallDay(3));
   EXPECT_DOUBLE_EQ(ledger.Current().plain, 1);
   ledger.Fetch(kC, WallDay(4.5));  // new on day 4, never crawled before
-  ledger.AdvanceTo(WallDay(10));   // c is stale since day 5, a since 6
+  ledger.AdvanceTo(WallDay(10));   // c has been stale since day 5, a since day 6
   EXPECT_EQ(ledger.pages(), 3U);
   EXPECT_DOUBLE_EQ(ledger.Current().plain, 1.0 / 3);
   EXPECT_DOUBLE_EQ(ledger.Current().weighted, 1.0 / 8);

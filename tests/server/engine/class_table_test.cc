@@ -21,7 +21,7 @@ std::string NameOf(int i) { return "c" + std::to_string(i); }
 
 class ClassTableTest : public testing::Test {
  protected:
-  // Stages a change of the crawl id's class and keeps it, as after all shards have applied it.
+  // Stages a change of the crawl id's class and keeps it, as if all shards had applied it.
   void Tell(const std::string& crawl_id, bool of_rate = false) {
     const auto staged = classes_.Stage(crawl_id, of_rate);
     ASSERT_TRUE(staged.ok()) << staged.status();

@@ -56,13 +56,14 @@ absl::Status TakeMetadata(std::string_view key, std::string_view value, ForeignP
 // Returns the status of a page after an answer with this HTTP code.
 [[nodiscard]] ForeignPage::Status StatusOfHttp(int code);
 
-// Parses ISO 8601, a date of HTTP (RFC 7231), or seconds since the epoch. Times without a zone,
-// which databases write, are in `zone`; nullptr = UTC.
+// Parses ISO 8601, an HTTP date (RFC 7231), or seconds since the epoch. Times without a zone, as
+// databases write them, are in `zone`; nullptr = UTC.
 [[nodiscard]] absl::StatusOr<absl::Time> ParseAnyTime(std::string_view text,
                                                       const absl::TimeZone* zone = nullptr);
 
-// Parses a date as Java prints it: Sat Aug 10 09:53:31 UTC 2013. Understands the zone names UTC and
-// GMT, also with a difference. Any other name means `zone`; without `zone` it is InvalidArgument.
+// Parses a date as Java prints it: Sat Aug 10 09:53:31 UTC 2013. Understands the zones UTC, GMT and
+// Z, and GMT with an offset (GMT+02:00). Any other name means `zone`; without `zone` it is
+// InvalidArgument.
 [[nodiscard]] absl::StatusOr<absl::Time> ParseJavaDate(std::string_view text,
                                                        const absl::TimeZone* zone);
 
