@@ -152,12 +152,12 @@ std::optional<PageId> ForcedPages::BestOf(Lot& lot, Instant at) {
   auto best = lot.its.index.Best(at);
   if (!best && !lot.had_turn.empty()) {
     const bool passes = lot.passed_over_at == at;
-    absl::erase_if(lot.had_turn, [&](GroupId domain) {
+    const auto freed = absl::erase_if(lot.had_turn, [&](GroupId domain) {
       if (passes && lot.passed_over.contains(domain)) return false;
       lot.its.index.SetGroupFree(domain, at);
       return true;
     });
-    best = lot.its.index.Best(at);
+    if (freed > 0) best = lot.its.index.Best(at);
   }
   if (!best) return std::nullopt;
   return lot.its.PageOf(best->page);
