@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "core/schedule/clock_ahead.h"
 #include "server/frontier/frontier_stage.h"
@@ -34,7 +33,7 @@ uint64_t FrontierMend::ahead() const {
 Status FrontierMend::Mend(size_t most) {
   size_t looked_at = 0;
   while (ahead() > 0 && looked_at < most) {
-    FrontierQueue* queue = NextToMend();
+    FrontierQueue* queue = NextFrom(place_);
     if (queue == nullptr) {
       // All times are correct now. The next start need not search again.
       stage_.settings.seen = stage_.now;
@@ -61,17 +60,17 @@ Status FrontierMend::Mend(size_t most) {
   return absl::OkStatus();
 }
 
-FrontierQueue* FrontierMend::NextToMend() {
+FrontierQueue* FrontierMend::NextFrom(Place& place) const {
   const auto& crawls = stage_.table->crawls();
-  for (auto crawl = crawls.lower_bound(place_.crawl); crawl != crawls.end(); ++crawl) {
-    const bool begun = crawl->first == place_.crawl;
-    if (!begun) place_ = {.crawl = crawl->first, .key = {}, .due = {}};
+  for (auto crawl = crawls.lower_bound(place.crawl); crawl != crawls.end(); ++crawl) {
+    const bool begun = crawl->first == place.crawl;
+    if (!begun) place = {.crawl = crawl->first, .key = {}, .due = {}};
     const auto& queues = crawl->second->queues;
-    const auto queue = queues.lower_bound(place_.key);
+    const auto queue = queues.lower_bound(place.key);
     if (queue == queues.end()) continue;
-    // The queue at place_ may have been deleted since.
-    if (queue->first != place_.key) {
-      place_ = {.crawl = crawl->first, .key = queue->first, .due = {}};
+    // The queue at this place may have been deleted since.
+    if (queue->first != place.key) {
+      place = {.crawl = crawl->first, .key = queue->first, .due = {}};
     }
     return queue->second.get();
   }
@@ -125,24 +124,14 @@ Status FrontierMend::MendDue(FrontierQueue& queue, std::span<const FrontierDue> 
 }
 
 void FrontierMend::Sweep(size_t most) {
-  const auto& crawls = stage_.table->crawls();
-  std::vector<FrontierQueueId> looked;
-  auto crawl = crawls.lower_bound(swept_crawl_);
-  while (crawl != crawls.end() && looked.size() < most) {
-    if (crawl->first != swept_crawl_) swept_key_.clear();
-    swept_crawl_ = crawl->first;
-    const auto& queues = crawl->second->queues;
-    auto queue = queues.upper_bound(swept_key_);
-    for (; queue != queues.end() && looked.size() < most; ++queue) {
-      swept_key_ = queue->first;
-      looked.push_back(queue->second->id);
+  for (size_t looked = 0; looked < most; ++looked) {
+    FrontierQueue* queue = NextFrom(swept_);
+    if (queue == nullptr) {
+      swept_ = {};
+      return;
     }
-    if (queue == queues.end()) ++crawl;
-  }
-  if (crawl == crawls.end()) swept_crawl_ = 0;
-  for (const FrontierQueueId id : looked) {
-    FrontierQueue& queue = *stage_.table->Find(id);
-    if (stage_.IsOver(queue)) stage_.RemoveEmpty(queue);
+    swept_.key = queue->record.key + '\0';
+    if (stage_.IsOver(*queue)) stage_.RemoveEmpty(*queue);
   }
 }
 

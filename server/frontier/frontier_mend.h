@@ -42,7 +42,7 @@ class FrontierMend {
   void Undo() { place_ = kept_place_; }
 
  private:
-  // The progress of Mend.
+  // The progress of a walk through all queues.
   struct Place {
     uint32_t crawl = 0;
     std::string key;  // lower bound for the key of the next queue
@@ -50,8 +50,8 @@ class FrontierMend {
     std::optional<FrontierDue> due;
   };
 
-  // The queue at place_, or the next one after it; nullptr = none.
-  [[nodiscard]] FrontierQueue* NextToMend();
+  // The queue at the place, or the next one after it, to which it moves the place; nullptr = none.
+  [[nodiscard]] FrontierQueue* NextFrom(Place& place) const;
   [[nodiscard]] Status MendFlights(FrontierQueue& queue);
   [[nodiscard]] Status MendDue(FrontierQueue& queue, std::span<const FrontierDue> due);
 
@@ -59,10 +59,7 @@ class FrontierMend {
   absl::flat_hash_set<FrontierQueueId> queues_;  // queues that were ahead at the load
   Place place_;
   Place kept_place_;
-  // The last queue that Sweep has looked at: its crawl id and its key. Empty key = no queue of this
-  // crawl id yet.
-  uint32_t swept_crawl_ = 0;
-  std::string swept_key_;
+  Place swept_;  // where Sweep continues
 };
 
 }  // namespace freshet
