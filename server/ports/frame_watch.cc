@@ -79,6 +79,7 @@ bool FrameWatch::Take(std::string_view bytes) {
 }
 
 void FrameWatch::See(const FrameHead& head) {
+  ++work_;
   switch (head.type) {
     case kHeadersFrame:
       SeeCall(head);
@@ -118,6 +119,7 @@ void FrameWatch::See(const FrameHead& head) {
 
 void FrameWatch::SeeData(uint64_t bytes) {
   const MessageFrames::Ended ended = messages_.End(bytes);
+  work_ += ended.messages;
   if (ended.scrap) Count(limits_.idle, &idle_, "frames that bring almost nothing");
   if (!trusted_ && ended.unread > limits_.unread) {
     excess_ = "small frames on a stream that the server does not read at the moment";
@@ -130,6 +132,7 @@ void FrameWatch::SeeCall(const FrameHead& head) {
   if (messages_.Open(head.stream)) {
     ++opened_;
     ++calls_since_write_;
+    work_ += kWorkOfCall;
   }
   if ((head.flags & kEndStreamFlag) != 0) messages_.EndInput(head.stream);
   window_updates_ = std::min(window_updates_ + kUpdatesPerFrame, kMostUpdates);

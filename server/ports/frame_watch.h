@@ -78,6 +78,10 @@ class FrameWatch {
   [[nodiscard]] WireCalls calls() const {
     return {.opened = opened_, .open = messages_.open() + answers_in_write_};
   }
+  // A measure of the work that gRPC has had with all bytes so far: one for each frame and each
+  // message, kWorkOfCall for each call.
+  static constexpr uint64_t kWorkOfCall = 8;
+  [[nodiscard]] uint64_t work() const { return work_; }
   // Bytes of a message that are still to come in the present frame.
   [[nodiscard]] size_t data_left() const { return in_data_ ? messages_.left() : 0; }
   // Whether the key was shown.
@@ -111,7 +115,8 @@ class FrameWatch {
   FrameHeads sent_heads_{0};
   Window window_;
   size_t unsent_ = 0;
-  uint64_t taken_ = 0;    // bytes from the client
+  uint64_t taken_ = 0;  // bytes from the client
+  uint64_t work_ = 0;
   bool in_data_ = false;  // the payload of a DATA frame is next
   MessageFrames messages_;
   bool in_headers_ = false;  // the payload of a frame with headers is next

@@ -155,7 +155,7 @@ MessageFrames::Ended MessageFrames::End(uint64_t bytes) {
         .bytes = frame_.length},
        !message_.ended(), stream);
   ForgetRead(stream);
-  const Ended ended = {.scrap = scrap, .unread = stream->unread};
+  const Ended ended = {.scrap = scrap, .messages = ends_, .unread = stream->unread};
   if ((frame_.flags & kEndStreamFlag) != 0) EndInput(frame_.stream);
   return ended;
 }

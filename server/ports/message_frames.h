@@ -53,6 +53,7 @@ class MessageFrames {
   [[nodiscard]] uint32_t left() const { return left_; }
   struct Ended {
     bool scrap = false;
+    size_t messages = 0;  // messages that ended in the frame
     uint32_t unread = 0;  // frames of less than kScrapBytes on the stream since the last OpenWindow
   };
   // Ends the DATA frame. `bytes`: all bytes of the connection up to the end of the frame.

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -31,6 +32,8 @@ constexpr size_t kAny = SIZE_MAX;
 // The maximum number of pieces that gRPC 1.51 passes to one `sendmsg`. If a call has this many,
 // more pieces may follow.
 constexpr size_t kMostPieces = 260;
+// The end of a run (WireTurns), in units of FrameWatch::work: 8 calls, or 64 messages.
+constexpr uint64_t kWorkOfRun = 64;
 
 template <typename Function>
 Function* Next(const char* name) {
@@ -46,6 +49,12 @@ uint64_t CookieOf(int descriptor) {
   socklen_t size = sizeof(cookie);
   if (getsockopt(descriptor, SOL_SOCKET, SO_COOKIE, &cookie, &size) != 0) return 0;
   return cookie;
+}
+
+// Whether the socket holds bytes that can be read.
+bool HasBytes(int descriptor) {
+  int bytes = 0;
+  return ioctl(descriptor, FIONREAD, &bytes) == 0 && bytes > 0;
 }
 
 void TellOf(const FrameWatch& watch) {
@@ -86,9 +95,20 @@ class Connection {
     if (!watch_ || turns_ == nullptr || watch_->trusted() || !watch_->excess().empty()) {
       return kAny;
     }
-    const size_t most = turns_->MayRead(network_, descriptor_);
+    const bool ran = watch_->work() - run_began_ >= kWorkOfRun;
+    const size_t most = turns_->MayRead(network_, descriptor_, ran && HasBytes(descriptor_));
+    if (ran || most == 0) run_began_ = watch_->work();
+    waited_ |= most == 0;
     // The rest of a frame cannot open a call.
     return most == 0 ? 0 : most + watch_->data_left();
+  }
+  // Notes the end of a read. gRPC may not try to read again while the socket holds no bytes.
+  void HasRead() FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    if (!watch_ || !waited_ || HasBytes(descriptor_)) return;
+    run_began_ = watch_->work();
+    waited_ = false;
+    if (turns_ != nullptr) turns_->Drained(network_, descriptor_);
   }
   // Shows the received bytes to the watch. Returns true if the connection may continue.
   [[nodiscard]] bool Show(std::string_view bytes) FRESHET_EXCLUDES(mutex_) {
@@ -137,7 +157,8 @@ class Connection {
       turns_->Forget(network_, descriptor_);
     }
     told_ = {};
-    over_ = false;
+    over_ = waited_ = false;
+    run_began_ = 0;
     turns_ = nullptr;
     watch_.reset();
     account_.reset();
@@ -172,7 +193,9 @@ class Connection {
   int descriptor_ FRESHET_GUARDED_BY(mutex_) = -1;
   IpAddress network_ FRESHET_GUARDED_BY(mutex_);
   bool over_ FRESHET_GUARDED_BY(mutex_) = false;
-  WireCalls told_ FRESHET_GUARDED_BY(mutex_);  // as last reported to turns_
+  uint64_t run_began_ FRESHET_GUARDED_BY(mutex_) = 0;  // FrameWatch::work when the run began
+  bool waited_ FRESHET_GUARDED_BY(mutex_) = false;     // since the socket was last drained
+  WireCalls told_ FRESHET_GUARDED_BY(mutex_);          // as last reported to turns_
 };
 
 // --- Sockets
@@ -241,6 +264,14 @@ void ShowResult(int descriptor, ssize_t length, bool read) {
   if (length < 0 && (error == EAGAIN || error == EINTR)) return;
   WatchedSocket* const watched = Watched(descriptor);
   if (watched != nullptr && watched->cookie == CookieOf(descriptor)) watched->connection.Over();
+  errno = error;
+}
+
+// Notes the end of a read. Preserves `errno`.
+void ShowReadEnded(int descriptor) {
+  const int error = errno;
+  WatchedSocket* const watched = Watched(descriptor);
+  if (watched != nullptr) watched->connection.HasRead();
   errno = error;
 }
 
@@ -393,6 +424,7 @@ __attribute__((visibility("default"), used)) ssize_t recvmsg(int descriptor, msg
   }
   const ssize_t length = freshet::Receive(descriptor, message, flags, *most);
   freshet::ShowResult(descriptor, length, /*read=*/true);
+  freshet::ShowReadEnded(descriptor);
   if (length <= 0) return length;
   if (freshet::ShowRead(descriptor, *message, static_cast<size_t>(length))) return length;
   errno = ECONNRESET;

@@ -83,16 +83,19 @@ void WireTurns::Ended(const IpAddress& network) {
   Tidy(it);
 }
 
-size_t WireTurns::MayRead(const IpAddress& network, int descriptor) {
+size_t WireTurns::MayRead(const IpAddress& network, int descriptor, bool ran) {
   const MutexLock lock(mutex_);
   const auto it = networks_.try_emplace(network.pieces).first;
   Network& its = it->second;
-  if (IsBeyond(its)) {
+  const bool beyond = IsBeyond(its);
+  const bool others_wait = !its.waiting.empty() && !its.running.contains(descriptor);
+  if (beyond || ran || others_wait) {
+    its.running.erase(descriptor);
     its.waiting.insert(descriptor);
     waiting_.insert(it->first);
+    if (!beyond) WakeOne(it);
     return 0;
   }
-  its.waiting.erase(descriptor);
   // The bytes that are read now might open no call, and then no later event would wake the next
   // socket.
   WakeOne(it);
@@ -100,18 +103,34 @@ size_t WireTurns::MayRead(const IpAddress& network, int descriptor) {
   return std::max(kPiece, kLeastBytesPerCall * (kFew - std::min(unheard_, kFew)));
 }
 
+void WireTurns::Drained(const IpAddress& network, int descriptor) {
+  const MutexLock lock(mutex_);
+  const auto it = networks_.find(network.pieces);
+  if (it == networks_.end() || it->second.running.erase(descriptor) == 0) return;
+  if (!IsBeyond(it->second)) WakeOne(it);
+  Tidy(it);
+}
+
 void WireTurns::Forget(const IpAddress& network, int descriptor) {
   const MutexLock lock(mutex_);
   const auto it = networks_.find(network.pieces);
   if (it == networks_.end()) return;
   it->second.waiting.erase(descriptor);
+  if (it->second.running.erase(descriptor) > 0 && !IsBeyond(it->second)) WakeOne(it);
   Tidy(it);
 }
 
 void WireTurns::Look() {
   const MutexLock lock(mutex_);
   if (++looks_ >= kLooksPerAge && made_[(age_ + 1) % 2] == 0) ForgetUnmade();
-  WakeAll();
+  for (auto it = networks_.begin(); it != networks_.end();) {
+    const auto next = std::next(it);
+    // gRPC may have stopped reading a connection for reasons of its own.
+    it->second.running.clear();
+    for (size_t i = 0; i < kRuns; ++i) WakeOne(it);
+    Tidy(it);
+    it = next;
+  }
 }
 
 void WireTurns::ForgetUnmade() {
@@ -128,20 +147,12 @@ void WireTurns::ForgetUnmade() {
   }
 }
 
-void WireTurns::WakeAll() {
-  for (auto it = networks_.begin(); it != networks_.end();) {
-    const auto next = std::next(it);
-    for (const int descriptor : it->second.waiting) wake_(descriptor);
-    it->second.waiting.clear();
-    Tidy(it);
-    it = next;
-  }
-}
-
 void WireTurns::End() {
   ended_ = true;
   const MutexLock lock(mutex_);
-  WakeAll();
+  for (const auto& [key, network] : networks_) {
+    for (const int descriptor : network.waiting) wake_(descriptor);
+  }
 }
 
 uint64_t WireTurns::unheard() const {
@@ -169,10 +180,11 @@ void WireTurns::WakeNext(Networks::iterator network) {
 
 void WireTurns::WakeOne(Networks::iterator network) {
   Network& its = network->second;
-  if (its.waiting.empty()) return;
+  if (its.waiting.empty() || its.running.size() >= kRuns) return;
   const auto next = NextAfter(its.waiting, its.woken);
   its.woken = *next;
   its.waiting.erase(next);
+  its.running.insert(its.woken);
   if (its.waiting.empty()) waiting_.erase(network->first);
   wake_(its.woken);
 }
@@ -180,7 +192,7 @@ void WireTurns::WakeOne(Networks::iterator network) {
 void WireTurns::Tidy(Networks::iterator network) {
   const Network& its = network->second;
   if (its.waiting.empty()) waiting_.erase(network->first);
-  if (its.calls.empty() && its.waiting.empty()) networks_.erase(network);
+  if (its.empty()) networks_.erase(network);
 }
 
 }  // namespace freshet

@@ -2,7 +2,8 @@
 // that it reads, and the calls of all connections wait for its threads in one queue. A client that
 // opens calls faster than gRPC processes them would delay the calls of all clients. gRPC keeps a
 // call until the server has ended it, even if its client has cancelled the call or closed the
-// connection.
+// connection. A thread of gRPC that reads a connection goes on until there are no more bytes, and
+// all other connections wait for the few threads that read.
 #ifndef FRESHET_SERVER_PORTS_WIRE_TURNS_H_
 #define FRESHET_SERVER_PORTS_WIRE_TURNS_H_
 
@@ -38,6 +39,12 @@ struct WireCalls {
 // share is not read. The server can end these calls without more bytes from the client. Open calls
 // do not count here, because they may need more bytes; StreamSet limits them.
 //
+// Limits runs, too. A run is what gRPC reads from a connection without looking at the others. At
+// the end of a run, the connection waits until gRPC has looked at the others. While connections of
+// a network wait, only a few of its connections have a run at a time, and they take turns. So a
+// network with many busy connections delays the others by a few runs, not by a run for each
+// connection.
+//
 // Each call that gRPC creates is heard once, and ends once after that. gRPC silently creates no
 // call for some HEADERS frames, for example if the client cancelled the call at once. These frames
 // cause no delay while few of the calls that gRPC has created are unheard. They are forgotten when
@@ -53,6 +60,9 @@ class WireTurns {
   // begun.
   static constexpr size_t kLeastBytesPerCall = 17;
   static constexpr size_t kPiece = 256;
+  // How many connections of a network that waits may have a run at a time. gRPC 1.51 has at least
+  // so many threads that read.
+  static constexpr size_t kRuns = 2;
   // After this many calls of Look, gRPC has certainly created calls from the bytes that it had read
   // before.
   static constexpr int kLooksPerAge = 4;
@@ -74,12 +84,15 @@ class WireTurns {
   // Notes that gRPC and the server are done with a heard call of the network.
   void Ended(const IpAddress& network) FRESHET_EXCLUDES(mutex_);
   // How many bytes of the network's connection may be read now. 0 = none; the connection is woken
-  // when it may be read.
-  [[nodiscard]] size_t MayRead(const IpAddress& network, int descriptor) FRESHET_EXCLUDES(mutex_);
+  // when it may be read. `ran`: the connection has ended a run, and there are bytes left.
+  [[nodiscard]] size_t MayRead(const IpAddress& network, int descriptor, bool ran = false)
+      FRESHET_EXCLUDES(mutex_);
+  // Notes that a connection that has waited holds no more bytes.
+  void Drained(const IpAddress& network, int descriptor) FRESHET_EXCLUDES(mutex_);
   // Notes that the socket is closed. It is not woken any more.
   void Forget(const IpAddress& network, int descriptor) FRESHET_EXCLUDES(mutex_);
-  // Forgets calls that gRPC has not created, and wakes all waiting sockets. Must be called
-  // periodically.
+  // Forgets calls that gRPC has not created, and wakes waiting sockets of each network. Must be
+  // called periodically.
   void Look() FRESHET_EXCLUDES(mutex_);
   // Ends all reads, for a shutdown. Otherwise the server would first process everything that
   // clients have sent.
@@ -110,8 +123,11 @@ class WireTurns {
   };
   struct Network {
     Calls calls;
-    std::set<int> waiting;  // sockets
+    // Sockets. No socket is in both sets.
+    std::set<int> waiting;
+    std::set<int> running;  // woken and not yet at the end of their run
     int woken = -1;         // the last socket of the network that was woken
+    [[nodiscard]] bool empty() const { return calls.empty() && waiting.empty() && running.empty(); }
   };
   using Networks = std::map<Key, Network>;
 
@@ -125,10 +141,10 @@ class WireTurns {
   [[nodiscard]] bool IsBeyond(const Network& network) const FRESHET_REQUIRES(mutex_);
   void Set(Network& network, const Calls& now) FRESHET_REQUIRES(mutex_);
   void ForgetUnmade() FRESHET_REQUIRES(mutex_);
-  void WakeAll() FRESHET_REQUIRES(mutex_);
   // Wakes a socket of a network that may be read: of this network if there are many unheard calls,
   // otherwise of the next network in turn.
   void WakeNext(Networks::iterator network) FRESHET_REQUIRES(mutex_);
+  // Wakes a waiting socket of the network, if the network may have one more run.
   void WakeOne(Networks::iterator network) FRESHET_REQUIRES(mutex_);
   void Tidy(Networks::iterator network) FRESHET_REQUIRES(mutex_);
 
@@ -136,7 +152,8 @@ class WireTurns {
   std::atomic<bool> ended_{false};
   mutable Mutex mutex_;
   uint64_t most_ FRESHET_GUARDED_BY(mutex_) = UINT64_MAX;
-  Networks networks_ FRESHET_GUARDED_BY(mutex_);      // networks with calls or waiting sockets
+  Networks networks_
+      FRESHET_GUARDED_BY(mutex_);  // networks with calls or waiting or running sockets
   std::set<Key> waiting_ FRESHET_GUARDED_BY(mutex_);  // networks with waiting sockets
   Key woken_ FRESHET_GUARDED_BY(mutex_){};          // the last network with a socket that was woken
   uint64_t active_ FRESHET_GUARDED_BY(mutex_) = 0;  // networks with unheard calls

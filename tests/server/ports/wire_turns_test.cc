@@ -172,6 +172,43 @@ TEST_F(WireTurnsTest, ForgottenCallsDoNotAddUp) {
   }
 }
 
+// A thread of gRPC reads a connection until it may read no more. Meanwhile others wait for it.
+TEST_F(WireTurnsTest, ConnectionsOfANetworkHaveRunsByTurns) {
+  const IpAddress busy = NetworkNumber(1);
+  for (int descriptor = 1; descriptor <= 4; ++descriptor) {
+    EXPECT_GE(turns_.MayRead(busy, descriptor), WireTurns::kPiece) << "nobody waits";
+  }
+  for (int descriptor = 1; descriptor <= 4; ++descriptor) {
+    EXPECT_EQ(turns_.MayRead(busy, descriptor, /*ran=*/true), 0U);
+  }
+  EXPECT_THAT(TakeWoken(), ElementsAre(1, 2)) << "so many have a run at a time";
+  EXPECT_EQ(turns_.MayRead(busy, 5), 0U) << "others of the network wait";
+  EXPECT_GE(turns_.MayRead(NetworkNumber(2), 6), WireTurns::kPiece);
+  EXPECT_GE(turns_.MayRead(busy, 1), WireTurns::kPiece);
+  EXPECT_THAT(TakeWoken(), IsEmpty());
+  EXPECT_EQ(turns_.MayRead(busy, 1, /*ran=*/true), 0U);
+  EXPECT_THAT(TakeWoken(), ElementsAre(3)) << "the next in turn";
+  turns_.Drained(busy, 2);
+  EXPECT_THAT(TakeWoken(), ElementsAre(4));
+  turns_.Forget(busy, 3);
+  EXPECT_THAT(TakeWoken(), ElementsAre(5));
+  turns_.Drained(busy, 5);
+  EXPECT_THAT(TakeWoken(), ElementsAre(1));
+  turns_.Drained(busy, 1);
+  turns_.Drained(busy, 4);
+  EXPECT_GE(turns_.MayRead(busy, 2), WireTurns::kPiece) << "nobody waits any more";
+}
+
+// gRPC may stop reading a connection that was woken, for reasons of its own.
+TEST_F(WireTurnsTest, LookingWakesTheNextConnections) {
+  for (int descriptor = 1; descriptor <= 4; ++descriptor) {
+    EXPECT_EQ(turns_.MayRead(NetworkNumber(1), descriptor, /*ran=*/true), 0U);
+  }
+  EXPECT_THAT(TakeWoken(), ElementsAre(1, 2));
+  turns_.Look();
+  EXPECT_THAT(TakeWoken(), ElementsAre(3, 4));
+}
+
 TEST_F(WireTurnsTest, ClosedSocketsAreNotWoken) {
   Open(1, WireTurns::kFew);
   EXPECT_EQ(turns_.MayRead(NetworkNumber(1), 1), 0U);
