@@ -44,6 +44,9 @@ inline constexpr size_t kMaxUnknownFieldsPerMessage = 16'000;
 inline constexpr int64_t kMaxCreditPerWorker = 10'000;
 inline constexpr int kMaxAssignmentsPerNext = 1000;
 inline constexpr int kMaxWorkers = 10'000;
+// Different sets of crawl ids that connected workers take. Choosing the worker for a page takes
+// time for each of them.
+inline constexpr size_t kMaxWorkerSets = 512;
 inline constexpr int kMaxOpenLeasesPerWorker = 10'000;
 // Total open leases of newcomers, which are workers that have not reported a result yet. The
 // newcomers of one client may hold half of them, which is as many as one established worker may
@@ -87,6 +90,9 @@ inline constexpr size_t kEventsTogether = 128;
 // If the events take longer than earlier ones did, the turn ends after kLongestEventTurn.
 inline constexpr Duration kEventTurnTime = Duration::Millis(25);
 inline constexpr Duration kLongestEventTurn = Duration::Millis(50);
+// The time in which the answers of a turn are made and sent. Turns whose answers take longer are
+// made shorter, because a shard waits for the answers of its last turn.
+inline constexpr Duration kAnswerTime = Duration::Millis(5);
 inline constexpr size_t kMaxReadyAssignments = 65'536;
 // Single-page reads that may wait for one shard, and how many of them one turn of the shard serves.
 inline constexpr size_t kMaxWaitingReads = 256;

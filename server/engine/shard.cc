@@ -263,15 +263,17 @@ void Shard::RunOnce(Instant now) {
   reaper_.Destroy(state_.policies().TakeRetired());
 }
 
+size_t Shard::EventsOfATurn() const { return std::min(turn_size_.events(), answerer_.events()); }
+
 bool Shard::HasRoom(const Turn& turn) const {
-  return turn.cost + limits::kEventsTogether <= turn_size_.events();
+  return turn.cost + limits::kEventsTogether <= EventsOfATurn();
 }
 
 void Shard::AcceptWaiting(Turn& turn) {
   if (!HasRoom(turn)) return;
   std::vector<Request> requests;
   std::vector<Request> expired;
-  mailbox_.Drain(turn_size_.events(), turn.now, &requests, &expired, turn.cost);
+  mailbox_.Drain(EventsOfATurn(), turn.now, &requests, &expired, turn.cost);
   for (Request& request : expired) {
     auto& batch = std::get<EventBatch>(request);  // only events have weight and expire
     const size_t events = batch.events.size();
@@ -310,7 +312,7 @@ void Shard::RunTurn(std::unique_ptr<Turn> owned) {
 
 void Shard::TakeOwnEvents(Turn& turn) {
   std::vector<Event> due;
-  state_.TakeDueTimers(turn.now, turn_size_.events(), &due);
+  state_.TakeDueTimers(turn.now, EventsOfATurn(), &due);
   turn.stirred |= !due.empty();
   turn.own = due.size();
   turn.Add(std::move(due), nullptr);
@@ -508,7 +510,8 @@ void Shard::LookAhead(const Transaction& under_way) {
     const bool takes_more = failure_.ok() && HasRoom(next);
     if (takes_more) {
       std::vector<Request> requests;
-      next.ahead += mailbox_.DrainAhead(turn_size_.events() - next.cost, &requests);
+      next.ahead +=
+          mailbox_.DrainAhead(std::max(EventsOfATurn(), next.cost) - next.cost, &requests);
       for (Request& request : requests) Accept(request, next);
       // If the read fails, the turn itself will read again and report the error.
       (void)ReadPages(next, next.looked_at, &under_way);
@@ -542,25 +545,25 @@ void Shard::Answer(std::unique_ptr<Turn> owned) {
   // Quota places of refused events are returned first, so that a client that hears of a refusal can
   // use them at once.
   turn->txn.places.Return();
-  bool awaited = false;
+  size_t awaited = 0;  // events
   for (Turn::Run& run : turn->runs) {
     // A picked page whose lease was refused competes again.
     for (size_t i = 0; i < run.picked.size(); ++i) {
       if (!turn->replies[run.first + i].assignment) state_.PutBack(run.picked[i]);
     }
     if (run.at_once) turn->Answer(run, index_);
-    awaited |= !run.at_once && run.done != nullptr;
+    if (!run.at_once && run.done != nullptr) awaited += std::max<size_t>(run.count, 1);
   }
   const std::vector<ShardQuery> queries = std::move(turn->queries);
   const Instant now = turn->now;
   const bool stirred = turn->stirred;
-  if (awaited) {
-    const size_t events = turn->events.size();
-    answerer_.Post(events, [turn = std::move(turn), shard = index_] {
+  if (awaited > 0) {
+    const auto answer = [turn = std::move(turn), shard = index_] {
       for (Turn::Run& run : turn->runs) {
         if (!run.at_once) turn->Answer(run, shard);
       }
-    });
+    };
+    answerer_.Post(awaited, answer, commit_takes_);
   }
   for (const ShardQuery& query : queries) query({state_, epochs_, now});
   epochs_.Notify();

@@ -165,6 +165,8 @@ class Shard {
   // One round of the loop: a turn for own events whose commit was refused, a turn for waiting
   // requests, and a slice of an epoch.
   void RunOnce(Instant now);
+  // The most events that a turn may have now.
+  [[nodiscard]] size_t EventsOfATurn() const;
   // Returns true if the turn has room for one more part of a message.
   [[nodiscard]] bool HasRoom(const Turn& turn) const;
   // Takes waiting requests while the turn has room.
@@ -224,7 +226,7 @@ class Shard {
   Reaper reaper_;  // owner thread: destroys objects that a change of policy has replaced
   std::unique_ptr<Turn> ahead_;  // owner thread: next turn, filled during a commit; nullptr = none
   Committer committer_;
-  Answerer answerer_;
+  Answerer answerer_{clock_};
   TurnSize turn_size_{limits::kEventsTogether, limits::kMaxEventsPerCommit,
                       limits::kEventTurnTime};  // owner thread
   Duration commit_takes_;                       // owner thread: duration of the last commit

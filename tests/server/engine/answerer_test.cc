@@ -13,8 +13,19 @@
 namespace freshet {
 namespace {
 
+// The thread of the Answerer alone uses it.
+class AnswersClock final : public Clock {
+ public:
+  Instant Now() override { return now_; }
+  void Advance(Duration by) { now_ = now_ + by; }
+
+ private:
+  Instant now_ = Instant::FromMicros(1'000'000);
+};
+
 TEST(Answerer, HoldsBackAShardThatIsACommitAhead) {
-  Answerer answerer;
+  SystemClock clock;
+  Answerer answerer(clock);
   std::atomic<int> given{0};
   for (int before = 0; before < 100; ++before) {
     answerer.Post(limits::kMaxEventsPerCommit, [&given] { ++given; });
@@ -25,7 +36,8 @@ TEST(Answerer, HoldsBackAShardThatIsACommitAhead) {
 }
 
 TEST(Answerer, TakesACommitOfManySmallTurnsWithoutWaiting) {
-  Answerer answerer;
+  SystemClock clock;
+  Answerer answerer(clock);
   std::promise<void> release;
   std::string order;
   answerer.Post(1, [&] {
@@ -37,6 +49,26 @@ TEST(Answerer, TakesACommitOfManySmallTurnsWithoutWaiting) {
   release.set_value();
   answerer.Stop();
   EXPECT_EQ(order, "ab");
+}
+
+// An answer to a message of one event takes longer than to step the event. A client with thousands
+// of such messages must not keep the answers of others waiting.
+TEST(Answerer, TakesFewerEventsWhoseAnswersTakeLong) {
+  AnswersClock clock;
+  Answerer answerer(clock);
+  const auto answer = [&](size_t events, Duration took) {
+    std::promise<void> given;
+    answerer.Post(events, [&clock, took] { clock.Advance(took); });
+    answerer.Post(0, [&given] { given.set_value(); });
+    given.get_future().wait();
+  };
+  EXPECT_EQ(answerer.events(), limits::kMaxEventsPerCommit);
+  answer(1000, limits::kAnswerTime * 4);
+  EXPECT_EQ(answerer.events(), 250U);
+  answer(250, limits::kAnswerTime * 10);
+  EXPECT_EQ(answerer.events(), limits::kEventsTogether) << "one part of a message";
+  for (int i = 0; i < 10; ++i) answer(answerer.events(), Duration::Micros(1));
+  EXPECT_EQ(answerer.events(), limits::kMaxEventsPerCommit);
 }
 
 TEST(Answerer, AnAnswerThatTakesLongHoldsUpNoCommit) {
