@@ -59,7 +59,7 @@ WorkerPool::WorkerPool(const WorkerLimits& limits)
 StatusOr<WorkerId> WorkerPool::Join(WorkerTerms terms, std::shared_ptr<AssignmentSink> sink,
                                     size_t max_workers) {
   CHECK(sink != nullptr, "assignments go somewhere");
-  RETURN_IF_ERROR(places_.Take(terms.client, terms.waiter, terms.admin, max_workers));
+  RETURN_IF_ERROR(places_.Take(terms, max_workers));
   const WorkerId id = next_worker_++;
   if (terms.takes != kAllClasses) ++restricted_;
   if (terms.waiter) ends_.emplace(terms.waits_until, id);
@@ -74,7 +74,7 @@ void WorkerPool::Remove(WorkerId id) {
   CHECK(it != workers_.end());
   Worker& worker = it->second;
   if (worker.terms.takes != kAllClasses) --restricted_;
-  places_.GiveBack(worker.terms.client, worker.terms.waiter);
+  places_.GiveBack(worker.terms);
   if (worker.terms.waiter || worker.lingers) EndWait(id, worker);
   const bool in_turn = worker.queue != nullptr;
   if (in_turn) worker.queue->Remove(worker.terms.takes, worker.turn);

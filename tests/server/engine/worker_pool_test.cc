@@ -9,6 +9,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/base/limits.h"
+#include "server/engine/worker_places.h"
 #include "tests/server/engine/no_sink.h"
 
 namespace freshet {
@@ -99,6 +101,27 @@ TEST_F(WorkerPoolTest, NewcomersWithoutRoomComeInWithTheirFirstResult) {
   for (const WorkerId id : ids) pool_->Remove(id);
   EXPECT_THAT(pool_->sinks(), SizeIs(0));
   EXPECT_EQ(pool_->in_turn(), 0U);
+}
+
+// The cost of each turn grows with the number of different sets.
+TEST(WorkerPlacesTest, ClientsShareTheSetsOfCrawlIds) {
+  WorkerPlaces places;
+  const auto take = [&](const std::string& client, ClassSet takes) {
+    return places.Take({.name = "w", .client = client, .takes = takes}, 10'000);
+  };
+  ClassSet sets = 1;
+  while (take("many", sets).ok()) ++sets;
+  EXPECT_EQ(sets - 1, limits::kMaxWorkerSets * 3 / 8);
+  const Status refused = take("many", sets);
+  EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), testing::StartsWith("crawl_ids: "));
+  EXPECT_TRUE(take("many", 1).ok()) << "a set that the client has";
+  EXPECT_TRUE(take("many", kAllClasses).ok());
+  EXPECT_TRUE(take("few", sets).ok()) << "another client";
+  places.GiveBack({.name = "w", .client = "many", .takes = 1});
+  EXPECT_FALSE(take("many", sets).ok()) << "another worker has this set";
+  places.GiveBack({.name = "w", .client = "many", .takes = 1});
+  EXPECT_TRUE(take("many", sets).ok());
 }
 
 }  // namespace
