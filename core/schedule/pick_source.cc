@@ -16,6 +16,9 @@ constexpr size_t kBlockedOfForced = 256;
 constexpr size_t kFreed = 64;
 // After a pick has blocked this many hosts of a domain, the pick goes on to another domain.
 constexpr size_t kBlockedOfDomain = 8;
+// A group with a delay has a turn after each delay. The hosts that one pick blocks wait for
+// different turns, for at most the one with this number.
+constexpr int64_t kTurnsAhead = 64;
 
 }  // namespace
 
@@ -50,20 +53,29 @@ void PickSource::FreeHosts(GroupId group) {
 }
 
 template <typename Hosts>
-bool PickSource::GroupIsFree(HostId host, Instant at, Hosts& holder) {
+bool PickSource::GroupIsFree(HostId host, Instant at, Hosts& holder, int64_t turn) {
   const GroupId group = groups_ ? hosts_.host(host).group : GroupId();
   if (group == GroupId()) return true;
   const Instant free_at = hosts_.groups().FreeAt(group);
   if (free_at <= at) return true;
-  holder.SetHostFree(host, std::max(free_at, hosts_.FreeAt(host)));
-  if (free_at.infinite()) blocked_with_group_[group].insert(host);
+  Instant from = free_at;
+  if (free_at.infinite()) {
+    blocked_with_group_[group].insert(host);
+  } else {
+    from = free_at + hosts_.groups().group(group)->terms.min_delay * std::min(turn, kTurnsAhead);
+  }
+  holder.SetHostFree(host, std::max(from, hosts_.FreeAt(host)));
   return false;
 }
 
 std::optional<PlanPick> PickSource::BestOfPlan(Instant at) {
+  absl::flat_hash_map<GroupId, int64_t> turns;
   for (size_t blocked = 0; blocked < kBlockedOfPlan; ++blocked) {
     const std::optional<PlanPick> first = queue_->Best(at);
-    if (!first || GroupIsFree(queue_->Entry(first->page).host, at, *queue_)) return first;
+    if (!first) return first;
+    const HostId host = queue_->Entry(first->page).host;
+    if (GroupIsFree(host, at, *queue_, turns[hosts_.host(host).group])) return first;
+    ++turns[hosts_.host(host).group];
   }
   return std::nullopt;
 }

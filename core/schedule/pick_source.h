@@ -89,9 +89,9 @@ class PickSource : public PolicySwitch {
   void FileForced(PageId id, const IndexEntry& entry);
   [[nodiscard]] bool IsForcible(PageId id) const { return forced_ && forced_->Has(id); }
   // Returns true if the group of the host is free at `at`. If not, blocks the host in `holder`
-  // until the group is free.
+  // until the group is free, or until so many turns later if the group has a delay.
   template <typename Hosts>
-  [[nodiscard]] bool GroupIsFree(HostId host, Instant at, Hosts& holder);
+  [[nodiscard]] bool GroupIsFree(HostId host, Instant at, Hosts& holder, int64_t turn = 0);
   // Frees some of the hosts that were blocked with the group. Later picks free the rest.
   void FreeHosts(GroupId group);
   // Picks from the queue. The queue does not know groups, so hosts of busy groups are blocked as

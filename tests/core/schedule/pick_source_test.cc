@@ -420,6 +420,31 @@ TEST_P(PickSourceGroupsTest, AGroupOfManyHostsHoldsUpNoPick) {
   EXPECT_EQ(source_->hosts_blocked_with_groups(), 0U);
 }
 
+// If all hosts of a group became free together, each turn of the group would examine all of them
+// again.
+TEST_F(PickSourceTest, HostsOfAGroupWaitForDifferentTurns) {
+  Start(kUniform);
+  const auto group = std::make_shared<const HostGroup>(
+      HostGroup{.name = "domain", .terms = {.min_delay = Duration::Seconds(60)}});
+  constexpr size_t kHosts = 5000;
+  for (size_t i = 0; i < kHosts; ++i) {
+    const std::string name = "h" + std::to_string(i) + ".test";
+    (void)Add(1, name);
+    hosts_.SetGroup(*hosts_.Find(name), group);
+    source_->HostChanged(*hosts_.Find(name));
+  }
+  Block(entries_[Take(1).value()].host, 1);
+  for (int pick = 0; pick < 10; ++pick) EXPECT_FALSE(Best(2));
+  const PageId other = Add(1, "other.test");
+  EXPECT_EQ(Take(2), other);
+  for (int turn = 1; turn <= 3; ++turn) {
+    const double at = 1 + 60 * turn;
+    Block(entries_[Take(at).value()].host, at);
+    Return(other);
+    EXPECT_EQ(Take(at), other) << "the first pick looks at few hosts of the group";
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Kinds, PickSourceGroupsTest, testing::Values(kGreedy, kUniform),
                          [](const auto& each) {
                            return std::string(each.param.plan ? "plan" : "index");
