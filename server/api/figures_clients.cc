@@ -189,6 +189,8 @@ std::vector<Figure> CrawlFrontierFigures() {
             "URLs by state: waiting (`scheduled`), leased by date (`in_flight`), or never due "
             "again (`completed`)"),
       Gauge("freshet_frontier_queues", Of(&FrontierCounts::queues), "queues that have URLs"),
+      Gauge("freshet_frontier_kept_queues", Of(&FrontierCounts::kept_queues),
+            "queues that count towards `frontier.max_queues`; those without URLs keep a setting"),
       Gauge("freshet_frontier_crawls", Of(&FrontierStatus::crawls),
             "crawl ids of the crawl-frontier API"),
       Gauge("freshet_frontier_active", Of(&FrontierStatus::active), "1 while `GetURLs` is on"),
