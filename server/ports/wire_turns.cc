@@ -127,7 +127,7 @@ void WireTurns::Look() {
     const auto next = std::next(it);
     // gRPC may have stopped reading a connection for reasons of its own.
     it->second.running.clear();
-    for (size_t i = 0; i < kRuns; ++i) WakeOne(it);
+    for (size_t i = 0; i < runs_; ++i) WakeOne(it);
     Tidy(it);
     it = next;
   }
@@ -180,7 +180,7 @@ void WireTurns::WakeNext(Networks::iterator network) {
 
 void WireTurns::WakeOne(Networks::iterator network) {
   Network& its = network->second;
-  if (its.waiting.empty() || its.running.size() >= kRuns) return;
+  if (its.waiting.empty() || its.running.size() >= runs_) return;
   const auto next = NextAfter(its.waiting, its.woken);
   its.woken = *next;
   its.waiting.erase(next);

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "core/base/ip_address.h"
+#include "server/base/grpc_threads.h"
 #include "sync/mutex.h"
 
 namespace freshet {
@@ -60,16 +61,16 @@ class WireTurns {
   // begun.
   static constexpr size_t kLeastBytesPerCall = 17;
   static constexpr size_t kPiece = 256;
-  // How many connections of a network that waits may have a run at a time. gRPC 1.51 has at least
-  // so many threads that read.
-  static constexpr size_t kRuns = 2;
   // After this many calls of Look, gRPC has certainly created calls from the bytes that it had read
   // before.
   static constexpr int kLooksPerAge = 4;
 
   // Makes the reader that waits for a socket try again.
   using Wake = std::function<void(int descriptor)>;
-  explicit WireTurns(Wake wake) : wake_(std::move(wake)) {}
+  // `runs`: how many connections of one network may have a run at a time while others of this
+  // network wait.
+  explicit WireTurns(Wake wake, size_t runs = GrpcThreads())
+      : wake_(std::move(wake)), runs_(runs) {}
 
   // Sets how many calls of all networks together may be left behind.
   void SetMost(uint64_t most) FRESHET_EXCLUDES(mutex_);
@@ -149,6 +150,7 @@ class WireTurns {
   void Tidy(Networks::iterator network) FRESHET_REQUIRES(mutex_);
 
   const Wake wake_;
+  const size_t runs_;
   std::atomic<bool> ended_{false};
   mutable Mutex mutex_;
   uint64_t most_ FRESHET_GUARDED_BY(mutex_) = UINT64_MAX;

@@ -48,7 +48,7 @@ class WireTurnsTest : public testing::Test {
 
   std::vector<int> woken_;
   std::map<int, std::deque<uint64_t>> made_;  // results of Made(), by network
-  WireTurns turns_{[this](int descriptor) { woken_.push_back(descriptor); }};
+  WireTurns turns_{[this](int descriptor) { woken_.push_back(descriptor); }, /*runs=*/2};
 };
 
 TEST_F(WireTurnsTest, NobodyWaitsWhileThereAreFew) {
