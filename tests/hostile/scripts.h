@@ -15,6 +15,7 @@ void Garbage(Attack& attack);
 void Giants(Attack& attack);
 void Frames(Attack& attack);
 void Resets(Attack& attack);
+void Bursts(Attack& attack);
 void Reads(Attack& attack);
 void Drips(Attack& attack);
 void Idlers(Attack& attack);
@@ -42,6 +43,7 @@ inline constexpr Script kScripts[] = {
     {"giants", Giants},
     {"frames", Frames},
     {"resets", Resets},
+    {"bursts", Bursts},
     {"reads", Reads},
     {"drips", Drips},
     {"idlers", Idlers},
