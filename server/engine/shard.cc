@@ -22,9 +22,11 @@ constexpr Duration kMaxIdle = Duration::Millis(500);
 constexpr Duration kAgain = Duration::Seconds(1);
 
 // A commit of fewer pages than this hardly takes longer than handing it to another thread, unless
-// commits take kSlowCommit or longer.
+// one of the last kRecentCommits commits took kSlowCommit or longer. Some disks are slow only now
+// and then.
 constexpr size_t kWorthLookingAhead = 32;
 constexpr Duration kSlowCommit = Duration::Millis(2);
+constexpr int kRecentCommits = 256;
 // After this many events, a turn checks how long it has taken.
 constexpr size_t kEventsUnseen = 64;
 
@@ -473,7 +475,7 @@ Status Shard::Commit(const Changes& changes, const Turn& turn) {
     took = clock_.Now() - start;
     return status;
   };
-  if (turn.txn.pages().size() < kWorthLookingAhead && commit_takes_ < kSlowCommit) {
+  if (turn.txn.pages().size() < kWorthLookingAhead && after_slow_ == 0) {
     RETURN_IF_ERROR(commit());
   } else {
     committer_.Begin(commit, [this] { mailbox_.Wake(); });
@@ -481,6 +483,7 @@ Status Shard::Commit(const Changes& changes, const Turn& turn) {
     RETURN_IF_ERROR(committer_.Finish());
   }
   commit_takes_ = took;
+  after_slow_ = took >= kSlowCommit ? kRecentCommits : std::max(after_slow_ - 1, 0);
   observer_.OnCommit(took, turn.events.size() - turn.put_back);
   board_.NoteCommit(took, turn.events.size() - turn.put_back);
   return absl::OkStatus();

@@ -230,6 +230,8 @@ class Shard {
   TurnSize turn_size_{limits::kEventsTogether, limits::kMaxEventsPerCommit,
                       limits::kEventTurnTime};  // owner thread
   Duration commit_takes_;                       // owner thread: duration of the last commit
+  // Owner thread: how many more commits count as slow, because a recent one was.
+  int after_slow_ = 0;
   Duration look_ahead_took_;  // owner thread: processor time of the last LookAhead
   ShardBoard board_;
   std::thread thread_;
