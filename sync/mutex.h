@@ -1,6 +1,6 @@
-// Locks for all code except core, which has no threads: std::mutex with annotations by which clang
-// proves which lock guards which field. (ThreadSanitizer cannot see Abseil's own mutex if Abseil
-// comes as a package.)
+// Locks for all code except core, which has no threads: std::mutex with annotations that let clang
+// prove which lock guards which field. (absl::Mutex is not used, because ThreadSanitizer does not
+// understand it if Abseil is installed as a package.)
 #ifndef FRESHET_SYNC_MUTEX_H_
 #define FRESHET_SYNC_MUTEX_H_
 
