@@ -2,9 +2,10 @@
 //
 // The owners of crawled sites choose URLs, so an attacker can try to craft URLs with equal
 // fingerprints. Every lookup by fingerprint also compares the URLs, so collisions cause no errors.
-// But a great many collisions would slow down the lookups. So fingerprints are computed with
-// SipHash-2-4, a pseudo-random function, under a secret that is drawn at random for each store.
-// Without the secret, nobody can find two URLs with the same fingerprint except by chance.
+// But a very large number of collisions would slow down the lookups. Therefore fingerprints are
+// computed with SipHash-2-4, a pseudo-random function, under a secret that is drawn at random for
+// each store. Without the secret, nobody can find two URLs with the same fingerprint except by
+// chance.
 #ifndef FRESHET_CORE_BASE_FINGERPRINT_H_
 #define FRESHET_CORE_BASE_FINGERPRINT_H_
 

@@ -15,7 +15,8 @@ namespace {
 // Punycode, which is quadratic in the length of a label.
 constexpr size_t kMaxUnicodeBytes = 4 * limits::kMaxHostBytes;
 
-// The errors that the URL standard ignores: it turns CheckHyphens and VerifyDnsLength off.
+// Errors that do not count, because the URL standard sets CheckHyphens and VerifyDnsLength to
+// false.
 constexpr uint32_t kPassed = UIDNA_ERROR_EMPTY_LABEL | UIDNA_ERROR_LABEL_TOO_LONG |
                              UIDNA_ERROR_DOMAIN_NAME_TOO_LONG | UIDNA_ERROR_LEADING_HYPHEN |
                              UIDNA_ERROR_TRAILING_HYPHEN | UIDNA_ERROR_HYPHEN_3_4;

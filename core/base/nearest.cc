@@ -66,8 +66,8 @@ std::string Nearest(std::string_view name, const std::vector<std::string>& names
     consider(candidate, name, candidate, MostWrong(name), 0);
     const std::string_view last = LastPart(name);
     if (LastPart(candidate) == candidate && last == name) continue;
-    // The section is different, which counts as one mistake. In addition, at most one letter of the
-    // last part can be wrong.
+    // Here the sections can differ, which counts as one mistake. Besides this mistake, at most one
+    // letter of the last part can be wrong.
     consider(candidate, last, LastPart(candidate), std::min<size_t>(MostWrong(last), 1), 1);
   }
   return nearest;

@@ -15,8 +15,8 @@ namespace freshet {
 // proportional to the length of a text times `most`. Thread-safe.
 [[nodiscard]] size_t EditDistance(std::string_view a, std::string_view b, size_t most = SIZE_MAX);
 
-// The name in `names` that is nearest to `name`, either as a whole or in the part after the section
-// (names are written `section.name`); empty = no name is near. Thread-safe.
+// The name in `names` that is nearest to `name`; empty = no name is near. Names have the form
+// `section.name`. Whole names are compared, and also only the parts after the section. Thread-safe.
 [[nodiscard]] std::string Nearest(std::string_view name, const std::vector<std::string>& names);
 
 }  // namespace freshet

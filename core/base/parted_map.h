@@ -19,7 +19,8 @@ class PartedMap {
 
  public:
   [[nodiscard]] size_t size() const { return size_; }
-  // Costs one comparison. Find and Erase test it before they hash a key.
+  // Costs one comparison. Find and Erase check it first, and hash the key only if the map is not
+  // empty.
   [[nodiscard]] bool empty() const { return size_ == 0; }
   // nullptr = not found. The pointer is valid until the map changes.
   template <typename K>

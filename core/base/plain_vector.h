@@ -14,9 +14,9 @@
 namespace freshet {
 
 // Works like std::vector, but grows with realloc. For a large block, realloc remaps addresses
-// instead of copying, and new memory is touched only as it is filled. A std::vector of 100 MB takes
-// tens of milliseconds for one push_back. For small vectors there is no difference. If elements are
-// found by a dense id, use SegmentedArray. Thread-compatible.
+// instead of copying, and new memory is touched only as it is filled. In contrast, when a
+// std::vector of 100 MB grows, that push_back takes tens of milliseconds. For small vectors there
+// is no difference. If elements are found by a dense id, use SegmentedArray. Thread-compatible.
 template <typename T>
 class PlainVector {
   static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= alignof(std::max_align_t));

@@ -1,6 +1,6 @@
-// Decides which addresses a server may connect to at the request of an untrusted client. The client
-// chooses a name, and the name can resolve to an address of this machine or its network that the
-// client could not reach itself.
+// Decides to which addresses a server may connect at the request of an untrusted client. The client
+// chooses a host name, and the name can resolve to an address inside the server's machine or
+// network, which the client itself cannot reach.
 #ifndef FRESHET_CORE_BASE_PUBLIC_ADDRESS_H_
 #define FRESHET_CORE_BASE_PUBLIC_ADDRESS_H_
 

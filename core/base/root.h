@@ -15,10 +15,10 @@ struct ValueAndSlope {
 };
 
 // Finds the root in [low, high] of a non-decreasing function with f(low) <= 0 <= f(high). The ends
-// are never evaluated. The search takes Newton steps from `guess`. The bracket's midpoint replaces
-// a step that would leave the bracket, and every third step if the bracket has not been halved
-// since the last such step. So the search ends for any slope. It stops when a step moves x by less
-// than `tolerance` times |x|, when the bracket is two neighbouring doubles, or after 200
+// are never evaluated. The search takes Newton steps from `guess`. A step that would leave the
+// bracket is replaced by the bracket's midpoint. So is every third step if three steps together
+// have not halved the bracket. The search therefore ends for any slope. It stops when a step moves
+// x by less than `tolerance` times |x|, when the bracket is two neighbouring doubles, or after 200
 // evaluations (more than bisection needs). Precondition: low <= high, both finite. Cost: one
 // evaluation per step, usually four to eight.
 template <typename Function>

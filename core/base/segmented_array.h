@@ -66,8 +66,8 @@ class SegmentedArray {
       if (size_ == blocks_.size() << kBlockBits) blocks_.emplace_back(kBlockBytes);
       const size_t before = (blocks_.size() - 1) << kBlockBits;
       const size_t end = std::min(size - before, kMask + 1);
-      // Whole huge pages waste memory at the end of a block. The waste matters only while there is
-      // a single block.
+      // The first block takes only the memory that it needs. Later blocks take whole huge pages at
+      // once: the unused part is then small compared with the earlier blocks.
       blocks_.back().Use(before > 0 ? kBlockBytes : end * sizeof(T));
       for (; size_ < before + end; ++size_) ::new (Block(size_) + (size_ & kMask)) T();
     }

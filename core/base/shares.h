@@ -6,7 +6,8 @@
 // - The last quarter is reserved for newcomers: a client that holds nothing gets one place there.
 // - The last sixteenth is reserved for admins, who may take all free places.
 // So even if all clients take as much as they are allowed to, the table has a place for one more
-// client. This ends only when the newcomers have filled three sixteenths of the table.
+// client. The table runs out of places for newcomers only once they have filled three sixteenths of
+// it.
 #ifndef FRESHET_CORE_BASE_SHARES_H_
 #define FRESHET_CORE_BASE_SHARES_H_
 
@@ -49,7 +50,8 @@ struct Claim {
   return held == 0 && taken < most - most / 16 ? 1 : 0;
 }
 
-// A client with fewer places than this may also use the next eighth of a table (MayTakePlace).
+// A client with fewer places than this may also use the eighth of a table that follows the first
+// three quarters (MayTakePlace).
 inline constexpr uint64_t kFewPlaces = 8;
 // Returns true if a client may take one more place in a table of connections or calls. The rule is
 // looser than ShareLeft, because a client needs several connections, and callers can also limit the
@@ -77,8 +79,8 @@ class Shares {
  public:
   explicit Shares(uint64_t most) : most_(most) {}
 
-  // The number of places that the client may still take when two kinds of places have been planned
-  // but not yet taken: `staged` places for other clients, and `own` places for this client.
+  // The number of places that the client may still take. Places that are planned but not taken yet
+  // count as taken: `staged` of them are for other clients, and `own` for this client.
   [[nodiscard]] uint64_t Left(const Claim& claim, uint64_t staged = 0, uint64_t own = 0) const {
     return NamesLeft(claim, held(claim.client) + own, taken_ + staged + own, most_);
   }

@@ -119,7 +119,8 @@ class StrongId {
 using PageId = StrongId<struct PageIdTag, uint32_t>;
 // Dense index of a host in its shard's memory. Never stored.
 using HostId = StrongId<struct HostIdTag, uint32_t>;
-// Dense number of a group of hosts in its owner's memory; 0 = none. Never stored.
+// Dense number of a group of hosts, unique only within the object that assigned it; 0 = none. Never
+// stored.
 using GroupId = StrongId<struct GroupIdTag, uint32_t>;
 // Fencing token of one assignment. Unique for the life of the database; never zero for an issued
 // lease.
