@@ -84,8 +84,8 @@ class Bursts {
   }
 
   // Records the crawl of a page of the burst. `precision` is the probability before the crawl that
-  // its signal stood for a change, without the burst's shift, and `truth` is that probability after
-  // the crawl. Both are in [0, 1]. No-op for an unknown burst.
+  // the page's signal stood for a change, without the burst's shift. `truth` is this probability
+  // after the crawl. Both are in [0, 1]. No-op for an unknown burst.
   void Observe(uint32_t burst, double precision, double truth, Staged& staged) const;
   void Install(const Staged& staged);
 

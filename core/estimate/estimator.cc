@@ -104,8 +104,8 @@ Instant Estimator::Mark(Instant now, Lessons& lessons) const {
   return lessons.first;
 }
 
-// Precondition: the spec has neither a known change rate nor complete signals. All estimators treat
-// pages with one of these alike (see Pools).
+// Precondition: the spec has neither a known change rate nor complete signals. Pages with one of
+// these are estimated in the same way by all estimators (see Pools).
 PageEstimate Estimator::EstimateAlone(const PageRecord& page, Instant now) const {
   const PageStatistics& statistics = page.detail.statistics;
   const ClassicEstimate classic = options_.kind == EstimatorKind::kChoGm

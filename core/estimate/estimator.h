@@ -85,7 +85,8 @@ class Estimator {
   // Between the first event of a batch and this call, do not finish an epoch or restore a model.
   void Install(Lessons&& lessons);
 
-  // Updates the bursts of a page. False = nothing changed; otherwise call Estimate.
+  // Copies the present shifts of the page's bursts into its state. False = no shift has changed;
+  // otherwise call Estimate.
   [[nodiscard]] bool Reweigh(PageState& state, const Lessons& lessons) const;
 
   // An epoch: call BeginEpoch, then Collect for every page once (in any order, in slices), then
@@ -98,10 +99,10 @@ class Estimator {
   // learned (core/estimate/site_table.h).
   void BeginEpoch(Instant now);
   void Collect(const PageRecord& page);
-  // Collects the page, carries its state to `now`, and returns the result of Estimate. The evidence
-  // is evaluated only once for both purposes. nullopt = no epoch has ended yet, so Estimate would
-  // know only defaults. In that case, LearnedSites::moved of this epoch has all slots with
-  // collected pages.
+  // Collects the page, carries its state to `now`, and returns the result of Estimate. This
+  // evaluates the evidence once, instead of once in Collect and once in Estimate. nullopt = no
+  // epoch has ended yet, so Estimate would know only defaults. In that case, LearnedSites::moved of
+  // this epoch contains the slots of all collected pages.
   [[nodiscard]] std::optional<PageEstimate> CollectAndEstimate(PageRecord& page, Instant now);
   void EndCollecting();
   // Learn and sites().Sums() take long. Between EndCollecting and FinishEpoch, they may run on
@@ -134,8 +135,8 @@ class Estimator {
                                         const Lessons& lessons) const;
   [[nodiscard]] PagePosterior Posterior(const PageRecord& page, Instant now,
                                         const Lessons& lessons) const;
-  // Returns `mark_`. If `mark_` is none, this is the first event ever, and the batch's first event
-  // is returned: an earlier one, or else `now`.
+  // Returns `mark_`. If `mark_` is none, no event has been installed yet, and the result is the
+  // instant of the batch's first event. If the batch has no earlier event, this is `now`.
   [[nodiscard]] Instant Mark(Instant now, Lessons& lessons) const;
   void Forget(PageRecord& page, const PagePosterior& posterior) const;
 
@@ -147,8 +148,8 @@ class Estimator {
   Bursts bursts_;
   Quarantine quarantine_;
   std::string quarantine_text_;  // as of EndCollecting
-  // The exposure of ages before `mark_` has been collected. After a start of the process, earlier
-  // exposure and events are unknown, and are left out.
+  // Ages before `mark_` have been counted. After a start of the process, earlier exposure and
+  // events are unknown, and are left out.
   Instant mark_;
   Instant last_mark_;
   bool collecting_ = false;

@@ -10,8 +10,8 @@
 namespace freshet {
 namespace {
 
-// The number of sites, or of parts of the quarantine, that one call of WorstHosts::Look checks: a
-// few hundred sources.
+// One call of WorstHosts::Look checks this many sites, or this many parts of the quarantine
+// (core/estimate/quarantine.h). Either is a few hundred sources.
 constexpr size_t kSitesALook = 256;
 constexpr size_t kPartsALook = 8;
 

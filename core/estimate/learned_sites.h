@@ -17,7 +17,8 @@ namespace freshet {
 struct LearnedSites {
   SiteModel all;
   std::vector<std::pair<uint16_t, SiteModel>> models;  // by number of the site
-  // Vacated seats by number, each with the host that gets the seat; empty = no host gets it.
+  // Seats (core/estimate/site_table.h) that lose their host, by number. Each comes with the host
+  // that gets the seat; empty = no host gets it.
   std::vector<std::pair<uint16_t, std::string>> vacated;
   // Slots with pages whose rates came from a notably different model (MovedNotably).
   std::bitset<limits::kSlots> moved;

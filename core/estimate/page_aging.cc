@@ -14,8 +14,9 @@ namespace freshet {
 PageRates PageAging::RatesBeforeFirstCrawl(const PageState& state) const {
   PageRates rates = state.rates;
   if (rates.age_bin == kAgeless) return rates;
-  // Signals do not count, because there is no copy yet. Their value is only approximate, and must
-  // not rank pages of sites with known classes below others.
+  // Signals are ignored, because there is no copy yet that could become stale. The value of signals
+  // is also only an approximation. It must not rank the pages of sites with known source classes
+  // below other pages.
   rates.unsignalled_rate = rates.change_rate;
   rates.signal_rate = rates.signal_weight = 0;
   if (state.signals.empty()) return rates;

@@ -1,4 +1,5 @@
-// Carries pages through time, by the models of their sites.
+// Carries the state of pages forward in time: their staleness, their age and their rates, by the
+// models of their sites (core/estimate/site.h).
 #ifndef FRESHET_CORE_ESTIMATE_PAGE_AGING_H_
 #define FRESHET_CORE_ESTIMATE_PAGE_AGING_H_
 
@@ -49,9 +50,9 @@ class PageAging {
   // c of core/estimate/life.h: a page that has been gone for T comes back at the rate c/T.
   [[nodiscard]] double Returns(const PageState& state) const;
   // Both functions add to the evidence of how long pages live (core/estimate/life.h). CountCrawl: a
-  // crawl at `fetched` found the page, or (`found` is false) found it gone; call it before the
-  // state says so. CountLook: a crawl checked a page that had been gone for `gone`; `waited` of
-  // this time has passed since the previous crawl.
+  // crawl at `fetched` found the page, or (`found` is false) found it gone; call it before this
+  // result is written to the state. CountLook: a crawl checked a page that had been gone for
+  // `gone`; `waited` of this time has passed since the previous crawl.
   void CountCrawl(const PageRecord& page, Instant fetched, bool found, Lessons& lessons) const;
   void CountLook(const PageRecord& page, Duration gone, Duration waited, bool returned,
                  Lessons& lessons) const;

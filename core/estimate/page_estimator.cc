@@ -431,9 +431,9 @@ class Maximisation {
   // Sets the Poisson count and exposure that represent the data. Both are the expected values,
   // reduced by the missing information, so that they have the score of the data. If most
   // information were missing, this reduction would extrapolate far beyond the rates of the data. So
-  // at most half of the information counts as missing. A fading sum varies less than a count with
-  // the same mean: if its weights fall to w, by the factor (1 + w)/2. Without a correction for
-  // this, all rates would seem alike.
+  // at most half of the information counts as missing. A fading sum whose weights have fallen from
+  // 1 to w varies less than a count with the same mean, by the factor (1 + w)/2. Without a
+  // correction for this, all rates would seem alike.
   void FitRatePair(double information) {
     constexpr double kLeastShare = 0.5;
     const double exposure = Exposure() - PriorDays();

@@ -55,7 +55,8 @@ struct PagePosterior {
   double changes = 0;
   double exposure = 0;
   double observations = 0;  // effective number of crawl intervals
-  // Delta per day of wall-clock time, as if changes came evenly. Ages are counted against it.
+  // Delta per day of wall-clock time, if changes came evenly instead of in bursts. The age counts
+  // compare events with this rate (core/estimate/operational_time.h).
   double even_rate = 0;
   // Sums over the crawled intervals, fading with kRecallHalfLifeDays. told_changes: expected
   // signalled changes, each counted once for any number of sources. expected_changes: changes

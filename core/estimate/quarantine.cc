@@ -188,7 +188,7 @@ std::vector<const SourceStanding*> Quarantine::All() const {
   return all;
 }
 
-// Forgets an eighth of the sources at once, so that calls are rare.
+// Forgets an eighth of the sources at once, so that calls of this function are rare.
 void Quarantine::Forget() {
   std::vector<const SourceStanding*> all = All();
   std::sort(all.begin(), all.end(), [](const SourceStanding* a, const SourceStanding* b) {

@@ -16,11 +16,12 @@
 // A sequential test (Page 1954) decides whether the source is notably worse than the model says.
 // Each crawl adds to a sum the log likelihood ratio of b = -2 against b = 0, but at most 1.6; the
 // sum never falls below 0. Once the sum reaches 12, the source is in quarantine at that host. If
-// outcomes follow the model, this happens less than once in e^12 = 160,000 crawls. In quarantine,
-// the odds behind the staleness that the source's signals add to pages, including waiting pages,
-// are e^(b/2) times those of the model. Only half of the shift counts, and only for staleness;
-// docs/model.md has the reason. The quarantine ends when outcomes put b near 0, because the source
-// has recovered or the model has caught up. Both need crawls: time alone never ends a quarantine.
+// outcomes follow the model, this happens less than once in e^12 = 160,000 crawls. In quarantine, a
+// signal of the source adds less staleness to its page: its odds are taken as e^(b/2) times those
+// of the model. This also applies to pages that already wait. Only half of the shift is applied,
+// and only to staleness; docs/model.md has the reason. The quarantine ends when outcomes put b near
+// 0, because the source has recovered or the model has caught up. Both need crawls: time alone
+// never ends a quarantine.
 //
 // Waiting pages are re-estimated at their next signal or crawl, and all pages at the next epoch. An
 // epoch stores the sources in quarantine. A restart loses the evidence about other sources, and the
@@ -105,8 +106,8 @@ class Quarantine {
     std::vector<QuarantineNews> news_;             // in order
   };
 
-  // Records a crawl at `now` that ended an interval with signals of `source`. Tells if a quarantine
-  // began or ended. No-op without signals. O(signals).
+  // Records a crawl at `now` that ended an interval with signals of `source`. Returns whether a
+  // quarantine began or ended. No-op without signals. O(signals).
   QuarantineChange Observe(const std::string& host, uint8_t source,
                            const SignalledInterval& interval, Instant now, Staged& staged) const;
   // O(staged). Rarely, after many calls with new sources, O(size).

@@ -189,7 +189,8 @@ void SiteLearner::Add(const PagePosterior& page, PageNumber number) {
     const double rate = prior.shape / prior.mean + page.false_exposure;
     sums.pages += 1;
     sums.ratio += of_page.false_rate / prior.mean;
-    // Most pages have no signals of most classes.
+    // Most pages have no signals of most classes. These pages usually share one shape, so its
+    // digamma is computed once and kept.
     const double shape = prior.shape + of_page.false_signals;
     if (of_page.seen) {
       sums.log_ratio += boost::math::digamma(shape) - std::log(rate) - std::log(prior.mean);

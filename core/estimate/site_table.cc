@@ -62,7 +62,7 @@ size_t SiteTable::Bytes() const {
                  slot_learners_.capacity() * sizeof(*slot_learners_.begin()) +
                  numbers_.capacity() * sizeof(*numbers_.begin());
   for (const Site& site : sites_) {
-    // The name is stored twice.
+    // The name is stored twice: in the site and as the key in numbers_.
     bytes += 2 * site.host.capacity() + site.learner.Bytes() + site.model.Bytes();
   }
   for (const auto& [slot, learner] : slot_learners_) bytes += learner.Bytes();

@@ -31,10 +31,10 @@ namespace freshet {
 // without a seat are counted by the heavy hitters' algorithm of Misra and Gries (1982) with
 // weights. At most limits::kMaxSiteModels hosts are counted at a time.
 //
-// As long as no shard has more hosts than seats, models are identical to the last bit for every
-// division of hosts among shards; the numbers of sites are not. If there are more hosts, those
-// without a seat use the model of all hosts. The more shards there are, the fewer such hosts
-// remain.
+// As long as no shard has more hosts than seats, the models do not depend on how hosts are divided
+// among shards: they are identical to the last bit. The numbers of sites can differ. If there are
+// more hosts, those without a seat use the model of all hosts. The more shards there are, the fewer
+// such hosts remain.
 //
 // Owner thread only, except where a comment says otherwise.
 class SiteTable {
@@ -109,8 +109,8 @@ class SiteTable {
   // The numbers of sites with a host, sorted by host.
   [[nodiscard]] std::vector<uint16_t> NumbersByName() const;
   void CountSeatless(const std::string& host, double evidence);
-  // Chooses seats to vacate: those of hosts without pages, and those of hosts with the least
-  // evidence if seatless hosts have more.
+  // Chooses the seats to vacate: those of hosts without pages, and those of hosts with little
+  // evidence if there are hosts without a seat that have more.
   [[nodiscard]] std::vector<std::pair<uint16_t, std::string>> Vacate() const;
   [[nodiscard]] Counts CountsNow() const;
   // Writes the table with `learned` (nullptr = the current models) and `counts`.

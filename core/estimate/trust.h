@@ -23,9 +23,9 @@ struct SourceTrust {
   double recall = 0;  // share of all changes that this class signals
 };
 
-// How reliable the signals of a source have been at one host. `lately` covers the last few dozen
-// crawls; all other fields sum over all burst classes. For a host that has no model of the source,
-// the other fields follow from `lately`.
+// How reliable the signals of a source have been at one host. `lately` covers only the last few
+// dozen crawls. The other fields come from the model of the host, and sum over all burst classes.
+// If the host has no model of the source, they are computed from `lately`.
 struct HostTrust {
   std::string host;
   uint8_t source = 0;
