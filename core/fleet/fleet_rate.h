@@ -24,8 +24,8 @@
 // Nodes can have fixed places, such as the divisions of a fleet (FleetRateOptions::places). Then
 // there is a fourth guarantee:
 //
-// 4. Among the runs of one place, only the one with the highest id picks pages. A run that might
-//    have been replaced sends no reports.
+// 4. Among the runs of one place, only the one with the highest id picks pages. A run stops sending
+//    reports as soon as another run might have replaced it.
 //
 // In this case the leader can grant the rate of an earlier run to others as soon as the next run of
 // the place reports, and a new leader stops waiting once all places have answered it.
@@ -65,9 +65,10 @@ struct FleetRateOptions {
   // How strongly a node's rate reacts when its price differs from the common price. A node with
   // elasticity -1 gets (price/common price)^gain times the rate that keeps its price.
   double gain = 3;
-  // The time over which the leader learns by which factor the demands that nodes report differ from
-  // the rates that keep their prices. Set it to about the typical time between crawls of a page;
-  // too long is better than too short.
+  // The leader learns for each node a correction factor: the rate that keeps the node's price
+  // constant, divided by the demand that the node reports. `memory` is the time over which this
+  // factor is averaged. Set it to about the typical time between crawls of a page; too long is
+  // better than too short.
   Duration memory = Duration::Hours(6);
   // The minimum rate of a node with pages and credit, as a share of the mean rate of all nodes.
   // With it, every node has a price to report.

@@ -1,6 +1,6 @@
-// The leader's record of its grants, and of grants by earlier leaders that nodes might still obey.
-// This class alone decides how much can be granted, so that the sum of the obeyed rates never
-// exceeds R.
+// The leader's record of its grants (RateGrant in core/fleet/fleet_rate.h), and of grants by
+// earlier leaders that nodes might still obey. This class alone decides how much can be granted, so
+// that the sum of the obeyed rates never exceeds the crawl rate R.
 #ifndef FRESHET_CORE_FLEET_GRANT_BOOK_H_
 #define FRESHET_CORE_FLEET_GRANT_BOOK_H_
 

@@ -1,5 +1,5 @@
-// The node's side of granted rates: which grant the node obeys, and at what rate it can pick pages
-// now.
+// The node's side of granted rates (core/fleet/fleet_rate.h): which grant the node obeys, and at
+// what rate it can pick pages now.
 #ifndef FRESHET_CORE_FLEET_GRANT_HOLDER_H_
 #define FRESHET_CORE_FLEET_GRANT_HOLDER_H_
 

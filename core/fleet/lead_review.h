@@ -1,5 +1,6 @@
-// Judges whether a leader serves its fleet well enough. A leader gives up its lead if it hears from
-// few nodes, or if few nodes can obey its grants, so that another node can lead.
+// Judges whether the leader of a fleet (core/fleet/fleet_rate.h) does its work well enough. A
+// leader that hears from few nodes, or whose grants few nodes can obey, gives up its lead, so that
+// another node can lead.
 #ifndef FRESHET_CORE_FLEET_LEAD_REVIEW_H_
 #define FRESHET_CORE_FLEET_LEAD_REVIEW_H_
 

@@ -1,4 +1,5 @@
-// Measures the price of a node, and the crawl rate that its pages need at a price.
+// Measures the price of a node (core/fleet/fleet_rate.h), and the crawl rate that its pages need at
+// a price.
 #ifndef FRESHET_CORE_FLEET_PRICE_METER_H_
 #define FRESHET_CORE_FLEET_PRICE_METER_H_
 

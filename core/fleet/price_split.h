@@ -1,4 +1,5 @@
-// Splits a rate among nodes so that all have the same price.
+// Splits a crawl rate among the nodes of a fleet (core/fleet/fleet_rate.h) so that all have the
+// same price.
 #ifndef FRESHET_CORE_FLEET_PRICE_SPLIT_H_
 #define FRESHET_CORE_FLEET_PRICE_SPLIT_H_
 

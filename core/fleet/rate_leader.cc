@@ -13,8 +13,8 @@ namespace {
 constexpr double kLeastElasticity = 0.25;
 constexpr double kMostElasticity = 4;
 constexpr double kUnknownElasticity = 1;
-// Used rates are smoothed over kUseRounds. They show how much a node can use once the node's rate
-// allowed kTellingCrawls crawls in these rounds.
+// Used rates are smoothed over kUseRounds. The smoothed rate shows how much a node can use,
+// provided that the node's granted rate allowed at least kTellingCrawls crawls in these rounds.
 constexpr double kUseRounds = 10;
 constexpr double kTellingCrawls = 20;
 // A shorter mean, over kRecentRounds, shows early which nodes use their whole rate again, for
@@ -23,12 +23,12 @@ constexpr double kTellingCrawls = 20;
 constexpr double kRecentRounds = 2;
 constexpr double kTakesAll = 0.95;
 constexpr double kBackAgain = 2;
-// A node that uses less than this share of its rate is taken to be unable to use all of it.
+// A node that uses less than this share of its rate counts as unable to use its whole rate.
 constexpr double kUsesAll = 0.8;
 // A node that lacks pages or workers can get this many times its use, so that it can recover.
 constexpr double kHeadroom = 1.25;
-// The share of the way to its target that a rate moves in one round. The node's answer shows after
-// one or two rounds, and is smoothed over several.
+// The share of the way to its target that a rate moves in one round. The effect of a new rate shows
+// in the node's reports after one or two rounds, and reports are smoothed over several rounds.
 constexpr double kDamping = 0.2;
 // The largest factor by which a rate rises or falls in one round, except from very low rates.
 constexpr double kMostStep = 2;
@@ -139,7 +139,8 @@ Status RateLeader::Hear(const RateReport& report, Instant now) {
   const Rate held = report.held.until > report.sent ? report.held.rate : Rate();
   const double obeys = WorthSharing(held).per_second();
   if (created && obeys > 0) {
-    // This is all that the present leader can know of what an earlier leader had learned.
+    // The grant of an earlier leader that the node obeys is all that this leader can know of what
+    // the earlier leader had learned.
     node.granted = node.obeyed = obeys;
     node.use = node.recent = {.used = report.used.per_second(), .had = obeys};
   }
@@ -184,13 +185,13 @@ void RateLeader::ExpectRates(const std::vector<Part>& parts) const {
 double RateLeader::MostOf(const Node& node, double mean) const {
   if (node.report.pages == 0) return 0;
   const double at_once = static_cast<double>(node.report.credit) / options_.round.seconds();
-  // Without credit, the workers can take no more than they take now.
+  // Without credit, the node's workers can take no more pages than they take now.
   double most = node.use.used * (node.report.credit == 0 ? 1.0 + options_.dead_band : kHeadroom);
   most += at_once;
   const double could = node.use.had * options_.round.seconds() * node.reports;
   if (could >= kTellingCrawls && node.use.used < kUsesAll * node.use.had) {
-    // Here the workers would take more pages than the node hands out: the node's hosts are not
-    // free, or it has few pages.
+    // Here credit does not limit the node: it hands out fewer pages than its workers would take,
+    // because its hosts are not free or it has few pages.
     const bool takes_all = node.recent.used >= kTakesAll * node.recent.had;
     const double takes = std::max(node.use.used * kHeadroom,
                                   node.recent.used * (takes_all ? kBackAgain : kHeadroom));

@@ -1,5 +1,5 @@
-// The leader's side of the fleet rate: it takes the reports of nodes, and grants each node its part
-// of the rate once per round.
+// The leader's side of the fleet rate (core/fleet/fleet_rate.h): it takes the reports of nodes, and
+// grants each node its part of the rate once per round.
 #ifndef FRESHET_CORE_FLEET_RATE_LEADER_H_
 #define FRESHET_CORE_FLEET_RATE_LEADER_H_
 
