@@ -13,8 +13,8 @@ namespace freshet {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// A certain signal makes the effective elapsed time infinite. The exponent of harmonic_ncis is
-// capped at this number, so that values stay finite and are still ordered by importance.
+// A signal that is certain makes the effective elapsed time infinite. The exponent of harmonic_ncis
+// is then capped at this number, so that values stay finite and are still ordered by importance.
 constexpr double kMaxHarmonicExponent = 1e15;
 
 // If gamma is less than this share of alpha, signals change no value in double precision.

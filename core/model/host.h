@@ -18,7 +18,7 @@ struct HostRecord {
   std::string host;
   std::optional<Duration> min_delay;      // between two assignments; unset: configured default
   std::optional<uint32_t> max_in_flight;  // unset: configured default; 0 = no limit
-  // Between two crawls of a page; unset: configured default.
+  // The minimum time between two crawls of a page; unset: configured default.
   std::optional<Duration> min_page_interval;
   Instant blocked_until;    // none = not blocked
   Instant last_assignment;  // none = never

@@ -35,7 +35,7 @@ struct PageSpec {
 
 inline constexpr double kNeverCrawledStaleness = std::numeric_limits<double>::infinity();
 
-// A burst that a signal of this source class belongs to (core/estimate/bursts.h); 0 = none. The
+// A burst with signals of this source class for the page (core/estimate/bursts.h); 0 = none. The
 // burst multiplies the odds that its signals stand for a change by e^shift. `shift` changes when
 // other pages of the burst are crawled.
 struct BurstSignal {

@@ -10,8 +10,8 @@ namespace freshet {
 namespace {
 
 constexpr int kSpanBits = 11;
-// An interval counts as begun at the previous observation if its length is within 2^-8 (0.4%) of
-// the time since that observation. The difference is then only rounding.
+// An interval counts as starting at the previous observation if its length differs from the time
+// since that observation by at most 2^-8 (0.4%) of this time. The difference is then only rounding.
 constexpr int kContiguousShift = 8;
 // A float has 24 significant bits. The lowest 16 are dropped.
 constexpr uint32_t kDroppedExposureBits = 16;

@@ -48,10 +48,10 @@ class SourceClass {
 inline constexpr int kSourceClasses = limits::kMaxSources * limits::kBurstClasses;
 
 // Counts of signals by source class, in bounded space: six pairs, whose counts saturate at 255.
-// When all pairs are used, a signal counts under another pair of its source. If its source has no
-// pair, two pairs of one source are merged to make room. Up to six sources are therefore told
-// apart. In practice no page has signals of a seventh source. If one has, only the total count is
-// right. Value type, thread-compatible.
+// When all pairs are used, a signal of a new pair counts under another pair of its source. If its
+// source has no pair, two pairs of some other source are merged to make room. The counts of up to
+// six sources therefore stay separate. In practice no page has signals of a seventh source. If a
+// page does, only the total count is right. Value type, thread-compatible.
 class SignalCounts {
  public:
   static constexpr int kCapacity = 6;
