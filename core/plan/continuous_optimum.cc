@@ -103,7 +103,7 @@ OptimalCrawls PlanWithSignals(const std::vector<PaperRates>& pages, double crawl
   while (many.crawl_rate < crawl_rate) {
     low /= 8;
     if (low < 1e-280) {
-      // Even at a price near 0, all useful crawls together take less than `crawl_rate`.
+      // There are fewer useful crawls than `crawl_rate` allows, even at a price near 0.
       priced.AddRates(low * 8, 1, plan.rate);
       plan.accuracy = many.fresh / priced.importance();
       return plan;

@@ -54,7 +54,7 @@ class PlacedHeap {
   // Precondition of Erase and Replace: there is an entry at `position`.
   template <typename Placed>
   size_t Erase(uint32_t position, const Placed& placed);
-  // Replaces the entry. If the id changes, `placed` is not called for the old id.
+  // Replaces the entry. If the new entry has another id, `placed` is not called for the old id.
   template <typename Placed>
   size_t Replace(uint32_t position, const HeapEntry& entry, const Placed& placed);
 

@@ -148,7 +148,8 @@ void PlanQueue::Crawled(PageId page, Instant now) {
   const Duration interval = IntervalOf(filed.rate);
   if (!interval.infinite()) {
     const Instant front = front_.is_none() ? now : front_;
-    // If every page is eligible, the schedule never leaves these bounds.
+    // The bounds matter only if the page could not be picked for a time. If every page is eligible,
+    // due times stay within them anyway.
     filed.due = std::max(filed.due, Before(front, interval)) + interval;
     filed.due = std::min(filed.due, now + interval + interval);
   }
@@ -198,7 +199,7 @@ void PlanQueue::File(uint32_t page) {
     const int64_t key = times.forced_at.micros() - kForcedBeforeMicros;
     return Enter(page, Place::kReady, Instant::FromMicros(key));
   }
-  // A request whose time is in the future takes effect only at that time.
+  // A request (asked_at) in the future takes effect only at its time.
   const Instant asked_at = times.asked_at > now_ ? times.asked_at : Instant::Infinite();
   SetAlarm(page, std::min(times.forced_at, asked_at));
   const Instant release = ReleaseOf(filed);

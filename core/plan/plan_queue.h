@@ -81,8 +81,8 @@ class PlanQueue {
   void SetHostFree(HostId host, Instant free_at);
 
   // Returns the page to crawl at `at`, and keeps it in the queue. nullopt = no page is eligible.
-  // Among equal pages, the smallest id wins. If `at` is before the latest instant that the queue
-  // has been told, the queue uses that latest instant.
+  // Among equal pages, the smallest id wins. If `at` is before the latest instant that was passed
+  // to any function of the queue, the queue uses that instant instead.
   [[nodiscard]] std::optional<PlanPick> Best(Instant at);
   // When the page's job is due; infinite = never. Precondition of this and Entry: the page is in
   // the queue.
