@@ -15,9 +15,9 @@
 
 namespace freshet {
 
-// An alarm in a heap. Alarms are not removed when they become invalid. The owner therefore checks
-// each alarm, and `tag` tells the valid alarm of an id from stale ones.
-// Value type, thread-compatible.
+// An alarm in a heap. A heap keeps alarms that are no longer valid. The owner of the heap therefore
+// checks each alarm: of several alarms with the same id, only the one with the current `tag` is
+// valid. Value type, thread-compatible.
 template <typename When, typename Id>
 struct Alarm {
   When at;

@@ -1,11 +1,11 @@
-// The awake pages, which compete for picks. Each has a line: an upper bound of its value, linear in
-// time.
+// The awake pages of an index (core/index/price_index.h), which compete for picks. Each has a line:
+// an upper bound of its value, linear in time.
 //
 // V(t) <= a + s t until the line expires (ValueJet). When a page wakes, its line is derived from
-// its crossing of the threshold. The page is evaluated when its line becomes the highest. The band
-// is split twice. Only the warm pages can come near the price within a few hundred picks. Among the
-// warm pages, only the hot pages can come near it within a few dozen picks. A pick visits only the
-// hot pages.
+// the point at which its value crosses the wake threshold (core/index/wake_threshold.h). The page
+// is evaluated when its line becomes the highest. The band is split twice. Only the warm pages can
+// come near the price within a few hundred picks. Among the warm pages, only the hot pages can come
+// near it within a few dozen picks. A pick visits only the hot pages.
 //
 // Why two splits: choosing the hot pages takes a visit to all lines from which they are chosen, and
 // the smaller the set of hot pages is, the more often it must be chosen. With n awake pages, W
@@ -50,7 +50,7 @@ class AwakeBand {
   // `pages` must outlive the band. The band frees the slots of pages that leave it.
   explicit AwakeBand(AwakePages& pages) : pages_(pages), shared_(pages) {}
 
-  // Adds the page of a slot, whose jet holds from `now` on.
+  // Adds the page of a slot. The page's jet (AwakePage::jet) holds from `now` on.
   void Enter(uint32_t slot, double now);
   // Adds the page like Enter, but lets it share the line of `leader` (SharedLines::Follow).
   void Follow(uint32_t slot, uint32_t leader);

@@ -11,8 +11,9 @@
 namespace freshet {
 
 // One cache line. Most pages that wake are crawled within a few thousand picks. Until then their
-// values are computed from `turn`, `rate` and `importance` if the policy is plain, otherwise from
-// value parameters that AwakePages keeps. Value type, thread-compatible.
+// values are computed from `turn`, `rate` and `importance` if the policy is plain (IsPlain in
+// core/index/index_record.h), otherwise from value parameters that AwakePages keeps. Value type,
+// thread-compatible.
 struct AwakePage {
   PageId page;
   int64_t turn = 0;  // among equal values the page with the smaller turn wins
@@ -22,7 +23,7 @@ struct AwakePage {
   // Copied from the record, so that most values can be computed without it.
   float importance = 0;
   float rate = 0;
-  // The page's crossing, kept until the page sleeps again.
+  // The page's crossing (core/index/wake_threshold.h), kept until the page sleeps again.
   uint32_t crossing = 0;  // Crossing::code
   uint16_t level = 0;
   bool exact : 1 = false;       // `jet` is the exact value at `since`

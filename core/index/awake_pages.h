@@ -34,7 +34,7 @@ class AwakePages {
   [[nodiscard]] AwakePage& operator[](uint32_t slot) { return pages_[slot]; }
   [[nodiscard]] const AwakePage& operator[](uint32_t slot) const { return pages_[slot]; }
 
-  // The value parameters of a prepared page. They are lost when the page gives back its slot.
+  // The value parameters of a prepared page. They are lost when the page's slot is freed.
   [[nodiscard]] const ValueParameters& value(uint32_t slot) const {
     return values_[value_of_[slot]];
   }

@@ -69,8 +69,8 @@ struct BandLines {
 
 // Copies of the lines that can reach the value `level` before the time `end`, stored together. A
 // pick before `end` need not look at other pages, because they are worth less than `level`. Any
-// level is correct. It is set somewhat below the price, and the gap between them decides how many
-// lines the tier has. Value type, thread-compatible.
+// level is correct. It is set somewhat below the price (the value of recent picks), and the gap
+// between them decides how many lines the tier has. Value type, thread-compatible.
 struct BandTier : BandLines {
   explicit BandTier(uint32_t number) : id(number) {}
   uint32_t id;  // index of this tier in the places of a slot

@@ -101,8 +101,8 @@ class BoundPools {
     return pools_[pool].heap[position];
   }
   [[nodiscard]] size_t size(uint32_t pool) const { return pools_[pool].heap.size(); }
-  // The value that a page of the pool last had to beat when it was woken. It is a hint for new
-  // bounds.
+  // A hint for new bounds of the pool: the value that the last page woken from this pool had to
+  // beat; 0 = none yet. Not set for pool 0.
   [[nodiscard]] double& price(uint32_t pool) { return pools_[pool].price; }
 
  private:

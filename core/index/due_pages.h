@@ -1,4 +1,5 @@
-// Pages that wheels have handed out early. Each pick refiles a few of them.
+// Pages that wheels (core/index/wake_wheels.h) have handed out early. Each pick files a few of them
+// again.
 #ifndef FRESHET_CORE_INDEX_DUE_PAGES_H_
 #define FRESHET_CORE_INDEX_DUE_PAGES_H_
 

@@ -1,5 +1,5 @@
 // The hosts of the index: whether their pages can be picked, how many pages each has, and the pool
-// of pages that would be awake if the host were free.
+// (core/index/bound_pools.h) of the pages that would compete for picks if the host were free.
 #ifndef FRESHET_CORE_INDEX_INDEX_HOSTS_H_
 #define FRESHET_CORE_INDEX_INDEX_HOSTS_H_
 

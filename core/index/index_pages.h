@@ -1,5 +1,5 @@
-// The pages of an index: the entry of each page. The wheels, pools and the band, in which pages are
-// filed, are stored elsewhere.
+// The pages of an index: the entry of each page. The structures in which pages are filed (wheels,
+// pools and the band) are stored elsewhere (core/index/page_filing.h).
 #ifndef FRESHET_CORE_INDEX_INDEX_PAGES_H_
 #define FRESHET_CORE_INDEX_INDEX_PAGES_H_
 

@@ -37,7 +37,8 @@ struct alignas(32) IndexRecord {
   float signal_weight = 0;
   float staleness_rate = 0;
   // For a sleeping page: the exponent at which the page reaches the level of its crossing, as
-  // Crossing::code. For any other page: its position in the structure where it is filed.
+  // Crossing::code (core/index/wake_threshold.h). For any other page: its position in the structure
+  // where it is filed.
   uint32_t position = 0;
 
   // See ClockKind. Instants can be up to 285 years before or after the Unix epoch.

@@ -1,4 +1,4 @@
-// Passes over many lines at once: the inner loops of the band.
+// Passes over many lines (core/index/band_lines.h) at once: the inner loops of AwakeBand.
 //
 // A band stores its lines by column, because a pass reads two numbers of each line, and eight
 // numbers fit into a register.

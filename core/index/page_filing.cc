@@ -354,7 +354,7 @@ void PageFiling::Awaken(PageRow row, Crossing crossing, const ValueJet& jet,
 
 void PageFiling::Park(PageRow row, const ValueParameters& value, const ValueJet& jet) {
   const uint32_t pool = waiting_.PoolOf(row.host());
-  // A new pool does not know its price yet.
+  // A new pool has no price yet. The price of the index is used instead.
   const double worth = waiting_.pools().price(pool);
   const double price = worth > 0 ? worth : pace_.price();
   // While the value is far below the pool's last price, the bound is loose, so bounds that cannot

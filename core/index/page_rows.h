@@ -1,4 +1,5 @@
-// The row of every page in the index: its record, its host and the level of its crossing.
+// The row of every page in the index: its record, its host and the level of its crossing
+// (core/index/wake_threshold.h).
 #ifndef FRESHET_CORE_INDEX_PAGE_ROWS_H_
 #define FRESHET_CORE_INDEX_PAGE_ROWS_H_
 
@@ -29,8 +30,9 @@ class PageRow {
   [[nodiscard]] IndexRecord& record() const { return group_->records[At()]; }
   [[nodiscard]] HostId host() const { return HostId(group_->hosts[At()]); }
   void set_host(HostId host) const { group_->hosts[At()] = host.value(); }
-  // The level of the crossing. For a waiting page it says where the page waits: 0 = alone in pool
-  // 0, 1 = alone in the pool of its host, otherwise in a queue.
+  // The level of the crossing. For a page that waits in a pool, the level instead says where: 0 =
+  // alone in pool 0, 1 = alone in the pool of its host, otherwise in a queue
+  // (core/index/waiting_pages.h).
   [[nodiscard]] uint16_t& level() const { return group_->levels[At()]; }
 
  private:

@@ -1,4 +1,5 @@
-// The rate and the value of picks. The periods of the band follow from them.
+// The rate and the value of picks, from which the periods of AwakeBand follow
+// (core/index/awake_band.h explains hot and warm pages).
 //
 // Hot pages are split from warm ones every few dozen picks, and warm pages from the others every
 // few hundred. Splits of all pages are therefore rare, but a period is still a small part of a
@@ -65,8 +66,8 @@ class PickPace {
 
   // Returns the period to begin. `shorter` divides its length; a shorter period includes more
   // pages. `reach`: the next picks are worth at least this; 0 = not known. Without `reach`, the
-  // price is the lowest value of the last picks. The next pick can be worth less, and then the
-  // level of the split is too high.
+  // period gets the lowest value of the last picks as its price. If the next pick is worth less,
+  // the level of the split turns out to be too high.
   [[nodiscard]] AwakeBand::Period Warm(double shorter, double reach) const {
     return Of(warm_picks_, shorter, reach);
   }

@@ -38,10 +38,10 @@ constexpr double kPassedOver = -1;
 // Picks that are worth more than this many times the threshold are worth far more than pages whose
 // values still grow.
 constexpr double kFarAbove = 8;
-// The threshold is placed once the share kPlacedAfter of all pages has been picked, because the
-// pace is then known well enough. While less than the share kFewAsleep of all pages sleep, the
-// threshold is corrected in one step. Later it falls in small steps, which wake about kFarPages
-// pages each.
+// If no value grew at the first pick, the first threshold is only a guess. It is replaced once the
+// share kPlacedAfter of all pages has been picked, because the pace is then known well enough.
+// While less than the share kFewAsleep of all pages sleep, the threshold is corrected in one step.
+// Later it falls in small steps, which wake about kFarPages pages each.
 constexpr double kPlacedAfter = 1.0 / 256;
 constexpr double kFewAsleep = 1.0 / 64;
 constexpr double kFarPages = 1 << 14;
@@ -413,8 +413,8 @@ bool PriceIndex::Impl::Advance() {
   } else {
     busy = false;
   }
-  // Entries that are handed out now are refiled from the next pick on. Their records are prefetched
-  // meanwhile.
+  // Later picks refile those entries that the wheels hand out now and that are not due yet.
+  // Meanwhile their records are prefetched.
   if (t_ >= wheels_.next_open()) {
     busy = true;
     OpenDue();

@@ -1,6 +1,7 @@
-// Pages whose values are equal at every instant share one line, for example pages whose crawls were
-// reported together. The line belongs to the page with the smallest id. The other pages wait in a
-// queue behind that page, and cost a pick nothing.
+// Pages whose values are equal at every instant share one line of the band
+// (core/index/awake_band.h), for example pages whose crawls were reported together. The line
+// belongs to the page with the smallest id. The other pages wait in a queue behind that page, and
+// cost a pick nothing.
 #ifndef FRESHET_CORE_INDEX_SHARED_LINES_H_
 #define FRESHET_CORE_INDEX_SHARED_LINES_H_
 

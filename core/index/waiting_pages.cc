@@ -51,9 +51,9 @@ void WaitingPages::AddInTurn(PageRow row, double bound) {
   const int64_t turn = TurnOf(row.page(), bound);
   WaitingQueues::Fit fit = queues_.FitFor(bound, turn, row.page());
   if (fit.pair) {
-    // The page that was noted last under this bound might no longer wait, or wait under another
-    // bound or in a queue. The noted page gets a queue only if it still waits alone and ahead of
-    // the new page.
+    // `alone` is the last page that was noted under this bound. Since then it might have stopped
+    // waiting, or moved to another bound or into a queue. It starts a queue only if it still waits
+    // alone and precedes the new page.
     const PageRow alone = pages_[fit.alone];
     const IndexRecord& first = alone.record();
     const WaitingPage last(bound, row.page());

@@ -1,5 +1,6 @@
 // The pages that wait under an upper bound of their value: pages of hosts that are not free, pages
-// whose value stands still, and pages that approach the wake threshold very slowly.
+// whose value stands still, and pages that approach the wake threshold
+// (core/index/wake_threshold.h) very slowly.
 #ifndef FRESHET_CORE_INDEX_WAITING_PAGES_H_
 #define FRESHET_CORE_INDEX_WAITING_PAGES_H_
 

@@ -36,8 +36,8 @@ void WakeChunks::Push(WakeBucket& bucket, WakeEntry entry) {
 uint32_t WakeChunks::Spread(WakeBucket& from, uint32_t wanted,
                             std::span<WakeBucket, WakeEntry::kSteps> to) {
   if (from.count == 0) return 0;
-  // The chunk that takes the next entries of a bucket; nullptr = none. `used` then says that it is
-  // full.
+  // The chunk that takes the next entries of a bucket. nullptr = none yet; `used` then equals
+  // kCapacity, so that the next entry goes to a new chunk.
   struct Last {
     Chunk* chunk = nullptr;
     uint32_t used = kCapacity;

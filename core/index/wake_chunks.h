@@ -1,4 +1,5 @@
-// Sets of sleeping pages, stored in chunks of one cache line.
+// Sets of the pages that sleep in a wheel (core/index/wake_wheel.h), stored in chunks of one cache
+// line.
 #ifndef FRESHET_CORE_INDEX_WAKE_CHUNKS_H_
 #define FRESHET_CORE_INDEX_WAKE_CHUNKS_H_
 

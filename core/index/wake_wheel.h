@@ -1,5 +1,6 @@
-// A timer wheel: sleeping pages, ordered by the earliest time at which they might have to wake,
-// under a threshold that moves.
+// A timer wheel: sleeping pages, ordered by the earliest time at which they might have to wake.
+// They wake when their value can reach the wake threshold (core/index/wake_threshold.h), which
+// moves.
 //
 // All pages of one wheel climb at a similar pace: near the threshold, the value V of each page
 // takes `slow_low` to `slow_high` seconds to grow by one unit of ln V (docs/index-proofs.md derives

@@ -27,10 +27,10 @@ struct OpenedBucket {
   double slow_high = 0;
 };
 
-// Each octave of slowness has two classes in each of several groups. The groups differ in the ratio
-// of the two bounds of slowness (docs/index-proofs.md). A class gets a wheel when a page first
-// needs one. Times are seconds on the clock of the index. Allocates nothing once every class in use
-// has its wheel. Owner thread only.
+// Each octave of slowness (Slowness in core/index/wake_wheel.h) has two classes in each of several
+// groups. The groups differ in the ratio of the two bounds of slowness (docs/index-proofs.md). A
+// class gets a wheel when a page first needs one. Times are seconds on the clock of the index.
+// Allocates nothing once every class in use has its wheel. Owner thread only.
 class WakeWheels {
  public:
   // Sizes wheels for `pages`. No-op if the current wheels were made for at least a quarter of that
