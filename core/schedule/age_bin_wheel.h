@@ -1,5 +1,5 @@
 // The age edges of pages. An age edge is the time at which the rates of a page change because of
-// its age alone (operational time). A page has one edge at a time.
+// its age alone (core/estimate/operational_time.h). A page has one edge at a time.
 //
 // A page can be processed later than its edge: PageAging::Advance then carries the exponent through
 // the edge exactly. Until then, only the rates are still those of the younger age. So pages are

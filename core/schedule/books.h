@@ -28,10 +28,10 @@
 
 namespace freshet {
 
-// The state of the pass over all pages that deletes pages (shard_timers.h).
+// The state of the pass over all pages that finds the pages to delete (shard_timers.h).
 struct DeletionSweep {
   uint32_t next = UINT32_MAX;  // the next page to visit; UINT32_MAX = nothing is being deleted
-  Instant at;                  // the next slice starts at this instant at the earliest
+  Instant at;                  // the next slice does not start before this instant
 };
 
 // Owner thread only.
@@ -44,7 +44,7 @@ struct Books {
   Books(const Books&) = delete;
   Books& operator=(const Books&) = delete;
 
-  const ShardOptions options;  // the policy here is that of the start; see PolicySwitch
+  const ShardOptions options;  // has the policy as of the start; PolicySwitch has the present one
   Learning learning;
   HostBook hosts;
   CrawlBook crawls;

@@ -19,9 +19,9 @@ namespace freshet {
 
 struct PageRecord;
 
-// A store keeps all assignments of at least this period before its last commit, even if it is
-// killed. Assignments of ended leases are included. So a host with a shorter delay need not be
-// written with every assignment.
+// A store that is killed still knows every assignment made in this period before its last commit,
+// even if the lease has ended. If the delay of a host is shorter than this, the host's record
+// therefore need not be written at every assignment.
 inline constexpr Duration kAssignmentsKept = Duration::Seconds(10);
 
 // A page to write. The record belongs to the owner of the Changes, and outlives the commit.
@@ -30,18 +30,18 @@ struct PageWrite {
   bool created = false;  // the store does not have the page yet
 };
 
-// Thread-compatible. The changes belong to one shard, and no page or host occurs twice.
+// The changes of one shard. No page or host occurs twice. Thread-compatible.
 struct Changes {
   uint16_t shard = 0;  // the shard that owns the records
-  // When the changes were made; none = not known. The store can drop assignments that are older
-  // than this by kAssignmentsKept.
+  // When the changes were made; none = not known. The store can drop assignments made more than
+  // kAssignmentsKept before this instant.
   Instant now;
   std::vector<PageWrite> pages;
   std::vector<const PageRecord*> removed_pages;
   std::vector<HostRecord> hosts;
   std::vector<std::string>
       removed_hosts;  // hosts without pages; none of `hosts` or `pages` names one of them
-  // New or changed leases, including ended ones. If a lease occurs twice, the later one counts.
+  // New or changed leases, including ended ones. If a lease occurs twice, the later entry applies.
   std::vector<LeaseRecord> leases;
   std::vector<LeaseId> closed_leases;  // ended leases that are no longer remembered
   std::vector<SourceRecord> sources;

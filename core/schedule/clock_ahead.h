@@ -1,7 +1,7 @@
-// Repairs stored times that are later than now. A clock that ran ahead wrote them before it was set
-// back. Without the repair, a page would wait, its signals would look stale and its lease would
-// last until that time. The repair moves future events to now, and restarts waits that began while
-// the clock was ahead. All functions are thread-safe.
+// Repairs stored times that are later than now. They were written while the server's clock ran
+// ahead, before it was set back. Without the repair, a page would wait, its signals would look
+// stale and its lease would last until that time. The repair moves future events to now, and
+// restarts waits that began while the clock was ahead. All functions are thread-safe.
 #ifndef FRESHET_CORE_SCHEDULE_CLOCK_AHEAD_H_
 #define FRESHET_CORE_SCHEDULE_CLOCK_AHEAD_H_
 
@@ -14,7 +14,8 @@ struct LeaseRecord;
 struct PageRecord;
 struct PageState;
 
-// The largest normal difference between the clocks of a server and its successor.
+// The largest normal difference between the clocks of a server and of the server that takes over
+// from it.
 inline constexpr Duration kClocksDiffer = Duration::Seconds(1);
 
 // Returns how far the page's times are ahead of `now`; 0 = within the normal difference of clocks.

@@ -1,4 +1,5 @@
-// The crawl ids of a shard, and news about them.
+// The crawl ids of a shard, and the crawl ids that it still has to report (CrawlNews in
+// core/schedule/shard_state.h).
 #ifndef FRESHET_CORE_SCHEDULE_CRAWL_BOOK_H_
 #define FRESHET_CORE_SCHEDULE_CRAWL_BOOK_H_
 
@@ -22,7 +23,7 @@ struct CrawlBook {
                                                   size_t most = SIZE_MAX) const;
   // The status of one crawl id; nullopt = it has neither pages nor settings.
   [[nodiscard]] std::optional<CrawlStatus> StatusOf(std::string_view crawl_id) const;
-  // The crawl ids that have terms.
+  // The crawl ids that have terms (core/schedule/crawl_terms.h).
   [[nodiscard]] std::vector<CrawlStatus> WithTerms() const;
 
   // Returns true if the crawl id has pages or settings. Terms that set only a class do not count as

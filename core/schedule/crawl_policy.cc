@@ -8,7 +8,8 @@ namespace {
 // In a name like this, only the number can be wrong. A list of all names would not help the user.
 bool IsApproximation(std::string_view name) { return name.starts_with("ncis_approx_"); }
 
-// Lists `first` before the other names, unless it is empty.
+// The error for an unknown policy name. It lists all names, with `first` before the others unless
+// `first` is empty.
 Status UnknownPolicy(std::string_view name, std::string_view first) {
   const std::vector<std::string_view> known = CrawlPolicyNames();
   std::vector<std::string> names(known.begin(), known.end());

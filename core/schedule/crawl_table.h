@@ -1,4 +1,5 @@
-// The crawl id of each page in a shard, and the terms and counters of crawl ids.
+// The crawl id of each page in a shard, and the terms (core/schedule/crawl_terms.h) and counters of
+// crawl ids.
 #ifndef FRESHET_CORE_SCHEDULE_CRAWL_TABLE_H_
 #define FRESHET_CORE_SCHEDULE_CRAWL_TABLE_H_
 
@@ -26,7 +27,7 @@ struct Crawl {
   std::string name;                   // empty = the index is not in use
   std::unique_ptr<CrawlTerms> terms;  // nullptr = no terms
   CrawlCounters counters;
-  // The client whose share the crawl id counts against (core/base/shares.h); 0 = none.
+  // The client whose share of the table the crawl id uses (core/base/shares.h); 0 = none.
   uint64_t client = 0;
   uint64_t key = 0;       // the number of its name, as ClientNumber makes it
   bool operated = false;  // an operator has set terms
@@ -35,8 +36,8 @@ struct Crawl {
   [[nodiscard]] CrawlClass crawl_class() const {
     return terms == nullptr ? CrawlClass{0} : terms->crawl_class;
   }
-  // The turn of a forced page of this crawl id, without the page's domain and the time since which
-  // it is forced.
+  // The turn of a forced page of this crawl id (core/schedule/forced_turns.h). The caller adds the
+  // page's domain and the time since which the page is forced.
   [[nodiscard]] ForcedTurn turn() const {
     return {
         .owner = operated ? key : client, .crawl = key, .domain = {}, .since = Instant::Infinite()};
@@ -51,9 +52,10 @@ class CrawlTable {
   // The index of the crawl id, which is added if it is new; nullopt = the table already has
   // limits::kMaxCrawls.
   [[nodiscard]] std::optional<CrawlIndex> Intern(std::string_view crawl_id);
-  // Makes the crawl id count against this client's share, unless it already counts against another.
+  // Makes the crawl id use this client's share of the table, unless it already uses another
+  // client's.
   void Own(CrawlIndex crawl, uint64_t client);
-  // The clients' shares of the table. A crawl id counts until it is forgotten.
+  // The clients' shares of the table. A crawl id uses a share until it is forgotten.
   [[nodiscard]] const Shares& shares() const { return shares_; }
   [[nodiscard]] std::optional<CrawlIndex> Find(std::string_view crawl_id) const;
   [[nodiscard]] size_t size() const { return by_name_.size(); }
@@ -64,7 +66,8 @@ class CrawlTable {
     return crawls_.at(crawl.value());
   }
 
-  // Sets the terms. Their quota then counts the crawl id's present pages.
+  // Sets the terms. The quota of the terms then also counts the pages that the crawl id already
+  // has.
   void SetTerms(CrawlIndex crawl, CrawlTerms terms);
   // Clears the terms. Forgets the crawl id if it has no pages.
   void DropTerms(CrawlIndex crawl);
@@ -102,7 +105,8 @@ class CrawlTable {
   static uint64_t Pair(HostId host, CrawlIndex crawl) {
     return uint64_t{host.value()} << 16 | crawl.value();
   }
-  // Adds the terms of the crawl id to the table's counts (`come`), or removes them.
+  // If `come` is true, includes the terms of the crawl id in the table's counts. Otherwise removes
+  // them from the counts.
   void CountTerms(CrawlIndex crawl, bool come);
   void ForgetIfUnused(CrawlIndex crawl);
 

@@ -1,5 +1,5 @@
-// Registrable domains. Forced pages take turns by domain, because the owner of a domain can add any
-// number of hosts at no cost.
+// Registrable domains. Forced pages take turns by domain (core/schedule/forced_turns.h), because
+// the owner of a domain can add any number of hosts at no cost.
 #ifndef FRESHET_CORE_SCHEDULE_DOMAIN_H_
 #define FRESHET_CORE_SCHEDULE_DOMAIN_H_
 
@@ -18,7 +18,7 @@ namespace freshet {
 using RegistrableDomain = std::string_view (*)(std::string_view host);
 
 // Domains are hashed to this many numbers, so that any number of domains takes bounded memory.
-// Domains with equal numbers share their turns.
+// Domains with the same number are treated as one domain.
 inline constexpr uint32_t kDomains = uint32_t{1} << 14;
 
 // Returns the number of the host's domain, from 1 to kDomains.

@@ -97,12 +97,13 @@ struct ReportCrawl {
 };
 
 // A source's message that a page might have changed. `pages_in_poll` is the number of pages of the
-// site that the same poll named. `poll` identifies the site's part of this poll among recent polls.
+// site that the same poll named. All signals of one poll about one site have the same `poll`, and
+// other recent signals have another.
 struct SignalChange {
   PageKey key;
   uint8_t source = 0;  // index in the source registry
   uint32_t pages_in_poll = 1;
-  uint64_t poll = 0;               // 0 = the signal did not come from a poll
+  uint64_t poll = 0;               // 0 = the signal came alone
   std::optional<Instant> changed;  // time of the change according to the source; unset = on arrival
   uint64_t signal_id_hash = 0;     // 0 = no id: the signal is never a duplicate
 };
@@ -143,7 +144,7 @@ struct SetHost {
   std::optional<std::optional<Duration>> min_page_interval;
   std::optional<std::optional<CrawlCap>> max_crawls;
   std::optional<std::optional<DayHours>> hours;
-  // Unset: unchanged. None: ends the block, and forgives earlier throttled answers.
+  // Unset: unchanged. None: ends the block, and resets the count of throttled answers.
   std::optional<Instant> blocked_until;
 };
 
@@ -157,8 +158,8 @@ struct BlockHost {
   bool asked = false;
 };
 
-// Deletes the record of a host that has no pages and nothing else to keep. Does nothing if the host
-// has pages or something to keep by now. Comes from the shard itself.
+// Deletes the record of a host that has no pages, and no settings or pauses to keep. Does nothing
+// if the host has got some since. The shard itself creates this event.
 struct ForgetHost {
   std::string host;
 };
@@ -187,8 +188,8 @@ struct DeleteHost {
   std::string host;
 };
 
-// Removes a page whose crawl id or host is being deleted. This event and EndHostDeletion come from
-// the shard itself.
+// Removes a page whose crawl id or host is being deleted. The shard itself creates this event and
+// EndHostDeletion.
 struct RemoveDeleted {
   PageNumber page;
 };
@@ -202,7 +203,8 @@ struct EnterAgeBin {
   PageNumber page;
 };
 
-// The probabilities of the burst that the page waits in have changed, so its staleness changes.
+// The shift of a burst (core/estimate/bursts.h) in which the page waits has changed, so the page's
+// staleness changes.
 struct ReweighSignals {
   PageNumber page;
 };

@@ -40,7 +40,7 @@ struct Explanation {
   std::optional<LeaseRecord> lease;
   HostStatus host;
   int host_throttles = 0;  // throttled answers in a row that still lengthen the host's pauses
-  Instant host_free;       // infinite = once one of its pages comes back
+  Instant host_free;       // infinite = it has its maximum of pages in flight
   Verdict verdict = Verdict::kNever;
   std::string why;  // the verdict in one sentence, for people
 };

@@ -30,16 +30,16 @@ bool NeverDue(const IndexEntry& entry) {
   return entry.rates.importance == 0 && entry.forced_at.infinite();
 }
 
-// When a gone page is to be looked for; infinite = only on request.
+// When a gone page is crawled again; infinite = only on request.
 Instant LookedForAt(const PageSpec& spec, const PageState& state) {
-  // A page of importance 0 is looked for only if it has a max_interval, which would force its
+  // A page of importance 0 is crawled again only if it has a max_interval, which would force its
   // crawls.
   const bool worth = spec.importance > 0 || spec.max_interval > Duration();
   return worth && state.times_gone > 0 ? state.retry_at : Instant::Infinite();
 }
 
-// A page keeps at least this share of its value after any time without a crawl, because models can
-// be wrong.
+// A page keeps at least this share of its value, however long it has not been crawled, because
+// models can be wrong.
 constexpr double kLeastWorth = 1e-3;
 
 // The time of the last crawl, from which the page interval counts; none = no interval applies, for
@@ -69,9 +69,9 @@ void WeighAsDefault(const PageState& state, CrawlClass crawl_class, const Books&
 }
 
 // A page that has been gone for a time T comes back at the rate returns/T (core/estimate/life.h). A
-// crawl that looks for it is therefore worth as much as a crawl of a page that changes at this
-// rate, and competes with other crawls by this value. Dead pages then take few crawls from living
-// ones, even if pages die all the time.
+// crawl that checks whether it is back is therefore worth as much as a crawl of a page that changes
+// at this rate, and competes with other crawls by this value. Dead pages then take few crawls from
+// living ones, even if there are more and more dead pages.
 void FileAsGone(const PageSpec& spec, const PageState& state, const Books& books,
                 IndexEntry* entry) {
   const Instant look = LookedForAt(spec, state);
@@ -103,7 +103,7 @@ IndexEntry MakeEntry(const PageSpec& spec, const PageState& state, HostId host,
       spec.importance,
       fresh_once ? state.rates : books.learning.estimator().aging().RatesBeforeFirstCrawl(state));
   const double elapsed = state.crawled() ? (state.carried_at - state.last_crawl).seconds() : 0;
-  // Before its first fetch, a page is worth as much as a page that is certainly stale.
+  // Before its first fetch, a page has the exponent of a page that is certainly stale.
   entry.exponent = fresh_once ? PolicyExponent(policy, state.rates, state.staleness,
                                                std::max(0.0, elapsed), !state.signals.empty())
                               : kNeverCrawledStaleness;

@@ -25,9 +25,9 @@ namespace freshet {
                                      CrawlClass crawl_class, const Books& books);
 // Makes the page wait until `interval` after its last crawl. No-op if `last_crawl` is none.
 void Hold(IndexEntry* entry, Instant last_crawl, Duration interval);
-// The time at which a signal since the last crawl asked for a crawl under the plan; infinite = no
-// signal did. A page that the plan crawls only on signals asks before its first crawl too, from the
-// time when it was first seen.
+// The time at which a signal since the last crawl asked for a crawl under the plan
+// (core/plan/plan_queue.h); infinite = no signal did. If the plan crawls a page only on signals,
+// the page also asks for its first crawl, as of the time when it was first seen.
 [[nodiscard]] Instant AskedAt(PageId id, const PageState& state, const Books& books);
 // The minimum time between two crawls of a page of this host and crawl id.
 [[nodiscard]] Duration IntervalOf(CrawlIndex crawl, HostId host, const Books& books);

@@ -10,8 +10,8 @@
 
 namespace freshet {
 
-// Committed changes of the shard that owns the records, for its standbys. They contain present
-// records and no leases. No page or host occurs twice. Thread-compatible.
+// Committed changes of the shard that owns the records, for its standbys. They contain the current
+// records but no leases. No page or host occurs twice. Thread-compatible.
 struct FollowedChanges {
   std::vector<PageRecord> pages;
   std::vector<PageNumber> removed_pages;

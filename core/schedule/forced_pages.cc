@@ -9,8 +9,8 @@
 namespace freshet {
 namespace {
 
-// Higher than the number of hosts that one step can add, so dropped lots are freed faster than new
-// hosts are added.
+// Each step forgets up to this many hosts of dropped lots. This is more than one step can add, so
+// hosts are forgotten faster than they are added.
 constexpr size_t kHostsForgottenAtATime = 64;
 
 }  // namespace

@@ -2,12 +2,12 @@
 // value.
 //
 // Each crawl id with forced pages has a lot: an index whose best page is the one that has been
-// forced the longest. The host groups inside a lot are domains. After a turn, a domain is blocked
-// until no other domain of the lot has a page to pick. Between lots, the counts of recent turns
-// decide (core/schedule/forced_turns.h). Clients share the lots as they share the places of other
-// tables (core/base/shares.h). If a crawl id gets no lot and its client has lots, the crawl id
-// shares an additional lot with other crawl ids of the client. If the client has no lot, the crawl
-// id shares a lot with the crawl ids of all clients without lots.
+// forced the longest. The host groups inside a lot are domains. When a page of a domain has been
+// picked, the domain is blocked until no other domain of the lot has a page to pick. Between lots,
+// the counts of recent turns decide (core/schedule/forced_turns.h). Clients share the lots as they
+// share the places of other tables (core/base/shares.h). If a crawl id gets no lot and its client
+// has lots, the crawl id shares an additional lot with other crawl ids of the client. If the client
+// has no lot, the crawl id shares a lot with the crawl ids of all clients without lots.
 #ifndef FRESHET_CORE_SCHEDULE_FORCED_PAGES_H_
 #define FRESHET_CORE_SCHEDULE_FORCED_PAGES_H_
 
@@ -61,13 +61,13 @@ class ForcedPages {
   // Sets the instant from which the host is free, as PriceIndex::SetHostFree does.
   void SetHostFree(HostId host, Instant free_at);
 
-  // The page whose turn is next, among crawl ids of these classes. `at` must not be earlier than in
-  // the previous call. Cost: at most one index call for each lot with a page.
+  // The page to pick next, among forced pages whose crawl ids are of these classes. `at` must not
+  // be earlier than in the previous call. Cost: at most one index call for each lot with a page.
   [[nodiscard]] std::optional<ClassedPick> Best(Instant at, ClassSet among);
-  // The turn that the page takes when it is picked.
+  // The turn that the page takes (core/schedule/forced_turns.h) when it is picked.
   [[nodiscard]] ForcedTurn TurnOf(PageId page) const;
-  // Ends the turn of the page's domain in its lot, without taking a page. Best(at) picks no page of
-  // the domain in this lot, even if no other domain has a page.
+  // Ends the turn of the page's domain in its lot, although no page was picked. For this `at`, Best
+  // then picks no page of the domain in this lot, even if no other domain has a page.
   void PassOver(PageId page, Instant at);
   // Counts the turn of the page, and ends the turn of its domain.
   void TakeTurn(PageId page);
@@ -116,9 +116,11 @@ class ForcedPages {
   [[nodiscard]] LotId LotOf(CrawlIndex crawl);
   [[nodiscard]] LotId MakeLot(std::optional<CrawlIndex> crawl, uint64_t owner, bool over);
   [[nodiscard]] LotId SharedLotOf(uint64_t owner);
-  // Takes the lot from its crawl ids. Precondition: the lot has no pages.
+  // Withdraws the lot from its crawl ids. Its number is reused once its hosts are forgotten
+  // (ForgetSomeHosts). Precondition: the lot has no pages.
   void DropLot(LotId lot);
-  // Takes some hosts of the last dropped lot out of of_host_, and frees the lot after the last one.
+  // Removes some hosts of the last dropped lot from of_host_. When none is left, frees the lot's
+  // number.
   void ForgetSomeHosts();
   [[nodiscard]] HostId NumberOfHost(LotId lot, HostId host);
   void FollowDomain(Lot& lot, HostId host, HostId number);

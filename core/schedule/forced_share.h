@@ -23,8 +23,8 @@ class ForcedShare {
     std::vector<bool> first(ticks);
     for (size_t i = 0; i < ticks; ++i) {
       owed_ += share_;
-      // A part of a tick is enough, so that the first forced page does not wait until a whole tick
-      // is owed.
+      // The tick is chosen as soon as a part of it is owed. So the first forced page need not wait
+      // until a whole tick is owed.
       first[i] = owed_ > 0;
       if (first[i]) owed_ -= 1;
     }

@@ -1,5 +1,6 @@
-// Counts the turns of forced pages. Clients, crawl ids and registrable domains take turns, so that
-// nobody gains by using more crawl ids or domains, which cost nothing.
+// Counts the turns of forced pages: each pick of a forced page is a turn of its client, its crawl
+// id and its registrable domain. Clients, crawl ids and domains take turns, so that nobody gains by
+// using more crawl ids or domains, which cost nothing.
 //
 // The page whose owner had fewer recent turns is picked first. Among pages of one owner, the page
 // with the smaller maximum of two counts is picked first: the turns of its crawl id and the turns

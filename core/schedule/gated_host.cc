@@ -25,7 +25,7 @@ Instant PickableAt(const GatedHost& host, const HostTerms& terms) {
 Instant RestedAt(const GatedHost& host, const HostTerms& terms) {
   const HostRecord& record = host.record;
   const Instant delayed = Delayed(terms.min_delay.value, record.last_assignment);
-  // For the cap, picks count as assignments, too.
+  // The cap counts picks like assignments.
   const Instant capped =
       CapAllows(terms.max_crawls.value, record.recent_crawls, host.picks, host.last_pick);
   return std::max({record.blocked_until, delayed, capped});

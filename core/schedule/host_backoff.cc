@@ -18,7 +18,7 @@ double Jitter(std::string_view host, int throttles) {
 }
 
 // The count at which the doubled pauses reach the longest one. A higher count would not lengthen a
-// pause, but would take longer to be forgiven.
+// pause, but would take longer to fall again.
 int MostThrottles(const HostBackoff& backoff) {
   int throttles = 1;
   for (Duration pause = backoff.first; pause > Duration() && pause < backoff.longest; ++throttles) {

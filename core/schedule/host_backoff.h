@@ -20,8 +20,8 @@ struct HostBackoff {
   // The longest pause by Retry-After. It is limited because one page does not speak for all pages
   // of its host.
   Duration longest_asked = Duration::Days(1);
-  // For each period of this length without a throttled answer, one earlier throttled answer is
-  // forgiven; > 0.
+  // For each period of this length without a throttled answer, the number of throttled answers in a
+  // row falls by one; > 0.
   Duration quiet = Duration::Seconds(600);
   bool operator==(const HostBackoff&) const = default;
 };
@@ -38,20 +38,20 @@ struct HostBackoff {
 [[nodiscard]] Duration AskedPause(const HostBackoff& backoff, std::string_view host,
                                   Duration asked);
 
-// The end of the last pause for a throttled answer; none = no throttled answer counts.
+// The end of the last pause for a throttled answer; none = no throttled answers are counted.
 [[nodiscard]] Instant QuietSince(const HostRecord& host);
 
-// The number of throttled answers in a row that still count at `now`. For each quiet time since the
-// pause ended, one is forgiven.
+// The number of throttled answers in a row as of `now`. It falls by one for each HostBackoff::quiet
+// that has passed since the pause ended.
 [[nodiscard]] int ThrottlesAt(const HostBackoff& backoff, const HostRecord& host, Instant now);
 
-// Records a throttled answer to a fetch that began at `began`. A host with many pages in flight
-// throttles all of them at once, which counts as one answer. Blocks the host for the usual pause,
+// Records a throttled answer to a fetch that began at `began`. If a host with many pages in flight
+// throttles all of them at once, only one answer is counted. Blocks the host for the usual pause,
 // or as AskedPause says if `asked` is not 0. A block is never shortened.
 void NoteThrottled(const HostBackoff& backoff, Instant began, Duration asked, Instant now,
                    HostRecord* host);
 
-// Records a pause that came with another answer.
+// Records a pause that the host asked for in an answer that was not throttled.
 void NoteAsked(const HostBackoff& backoff, Duration asked, Instant now, HostRecord* host);
 
 }  // namespace freshet

@@ -36,8 +36,8 @@ void HostGate::SetGroup(HostId host, std::shared_ptr<const HostGroup> group) {
   const GroupId before = its.group;
   if (group == nullptr && before == GroupId()) return;
   if (group != nullptr && groups_.group(before) == group) return;
-  // Joins the new group before it leaves the old one. If only the terms differ, both are the same
-  // group, which must not vanish in between.
+  // Joins the new group before it leaves the old one. If only the terms have changed, old and new
+  // are the same group, which would otherwise be removed in between.
   its.group = group == nullptr ? GroupId() : groups_.Join(std::move(group), LoadOf(its));
   if (before != GroupId()) groups_.Leave(before, LoadOf(its));
 }

@@ -50,9 +50,9 @@ class HostGate {
   // ones.
   void SetDefaultsOf(HostId host, const std::optional<PolitenessDefaults>& defaults);
 
-  // The terms of the host. Each term comes from the first of these that sets it: the host's
-  // settings, the rule that matches the host, SetDefaultsOf, the general defaults. A longer delay
-  // in the host's robots.txt replaces the delay of the terms.
+  // The politeness terms of the host. Each term comes from the first of these that sets it: the
+  // host's settings, the rule that matches the host, SetDefaultsOf, the general defaults. If
+  // robots.txt asks for a longer delay, that delay is used instead, up to `max_crawl_delay`.
   [[nodiscard]] HostTerms TermsOf(HostId id) const;
 
   // Puts the host into a group while the host is known; nullptr = none. FreeAt ignores the terms of
@@ -83,12 +83,12 @@ class HostGate {
   void Pick(HostId host, Instant at);
   void OpenLease(HostId host, Instant assigned);
   void EndLease(HostId host);
-  // Records that a page of the host was assigned at `at`, whatever became of it.
+  // Records that a page of the host was assigned at `at`, even if the page was never fetched.
   void NoteAssignment(HostId host, Instant at);
-  // Takes back the assignment at `at`, because its page never left. The delay of the host then
-  // counts from the previous assignment, or from `left` if `left` is later. Only one earlier
-  // assignment is known: if that one is taken back too, the delay still counts from it. The delay
-  // of a group is unchanged.
+  // Undoes the assignment at `at`, because its page never left the server. The delay of the host
+  // then counts from the previous assignment, or from `left` if `left` is later. Only one earlier
+  // assignment is known: if that one is undone too, the delay still counts from it. The delay of a
+  // group is unchanged.
   void TakeBackAssignment(HostId host, Instant at, Instant left);
   void PutBack(HostId host);
 

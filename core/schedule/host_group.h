@@ -1,5 +1,6 @@
-// Groups of hosts that share a server, and limits that apply to all hosts of a group together. A
-// group is defined by a list of hosts, by a domain, or by the IP address that workers report.
+// Groups of hosts that share a server, and limits that apply to all hosts of a group together. The
+// hosts of a group are those of a list, those of a domain, or those for which workers report the
+// same IP address.
 #ifndef FRESHET_CORE_SCHEDULE_HOST_GROUP_H_
 #define FRESHET_CORE_SCHEDULE_HOST_GROUP_H_
 

@@ -9,8 +9,8 @@
 namespace freshet {
 namespace {
 
-// Up to this many groups that are idle elsewhere are kept, because their memory is cheaper than
-// scans for them.
+// Up to this many groups are kept although they are neither busy nor delayed in other shards,
+// because their memory costs less than scans for them.
 constexpr size_t kFewElsewhere = 1024;
 
 Instant DelayedBy(Instant last, Duration delay) { return last == Instant() ? last : last + delay; }
@@ -105,8 +105,8 @@ Instant HostGroups::FreeAt(GroupId group) const {
 
 GroupId HostGroups::Hear(const GroupNews& news, Instant now) {
   elsewhere_.Set(news.key, news);
-  // Forgets groups that are idle elsewhere, one part of the table at a time. On average, each call
-  // scans one entry.
+  // Forgets groups that are neither busy nor delayed in other shards, one part of the table at a
+  // time. On average, each call scans one entry.
   if (++unlooked_ * elsewhere_.kParts > kFewElsewhere + elsewhere_.size()) {
     unlooked_ = 0;
     next_part_ = elsewhere_.EraseIf(next_part_, [now](const GroupNews& of_group) {

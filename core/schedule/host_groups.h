@@ -1,5 +1,5 @@
-// The groups of hosts, and when each is free as far as the shard knows: from its hosts, and from
-// news of other shards.
+// The groups of hosts in a shard, and when each group is free. A group can also have hosts in other
+// shards, so shards tell each other about their assignments (GroupNews).
 #ifndef FRESHET_CORE_SCHEDULE_HOST_GROUPS_H_
 #define FRESHET_CORE_SCHEDULE_HOST_GROUPS_H_
 
@@ -28,15 +28,16 @@ struct GroupStanding {
   Instant last_assignment;  // the latest over all its hosts; none = not known
 };
 
-// The state of a group in all other shards together. Value type, thread-compatible.
+// The state of a group in all other shards together, as they have reported it. Value type,
+// thread-compatible.
 struct GroupNews {
   GroupKey key;
   uint32_t in_flight = 0;
   Instant delayed_until;  // end of the delay after assignments; none = not delayed
 };
 
-// The groups of a shard. A group is known while it has hosts in this shard. News of other shards is
-// kept for unknown groups too. GroupIds are dense and reused. Owner thread only.
+// The groups of a shard. A group is known while it has hosts in this shard. Reports of other shards
+// are kept for unknown groups too. GroupIds are dense and reused. Owner thread only.
 class HostGroups {
  public:
   // The load of one host, which is added when the host joins a group and subtracted when it leaves.
@@ -68,15 +69,17 @@ class HostGroups {
   // The instant from which the group is free; infinite while it is at its limit.
   [[nodiscard]] Instant FreeAt(GroupId group) const;
 
-  // Takes the news of other shards. Returns the id of the group; 0 = the shard has no host of the
-  // group.
+  // Replaces what is known about the group from other shards. Returns the id of the group; 0 = this
+  // shard has no host of the group.
   GroupId Hear(const GroupNews& news, Instant now);
-  // Appends the standings that have changed since the last call. They do not count picks without a
-  // lease.
+  // Appends the standings that have changed since the last call. Picks without a lease are not
+  // included in them.
   void TakeStandings(std::vector<GroupStanding>* standings);
-  // The number of groups with news from other shards, including some that no longer matter.
+  // The number of groups for which other shards have reported something, including some that no
+  // longer matter.
   [[nodiscard]] size_t elsewhere() const { return elsewhere_.size(); }
-  // Forgets groups whose last host left. Precondition: no other shard was told about them.
+  // Drops the standings of groups that have lost their last host, so that TakeStandings does not
+  // report them. Precondition: no other shard has ever heard of these groups.
   void ForgetGone() { gone_.clear(); }
 
  private:
@@ -95,7 +98,7 @@ class HostGroups {
   std::vector<GroupId> free_;
   PartedMap<GroupKey, GroupId> ids_;
   PartedMap<GroupKey, GroupNews> elsewhere_;
-  size_t unlooked_ = 0;   // news since a part of `elsewhere_` was last scanned
+  size_t unlooked_ = 0;   // calls of Hear since a part of `elsewhere_` was last scanned
   size_t next_part_ = 0;  // the part to scan next
   std::vector<GroupId> changed_;
   std::vector<GroupStanding> gone_;  // groups whose last host left after the last TakeStandings

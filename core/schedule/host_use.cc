@@ -43,7 +43,7 @@ Instant HostUse::ForgottenAt(HostId host) const {
   if (!record.recent_crawls.empty()) {
     at = std::max(at, record.recent_crawls.back().last + terms.max_crawls.value.per);
   }
-  // Each throttled answer takes one quiet time to be forgiven.
+  // Throttled answers stop counting one by one, each after another quiet time.
   return std::max(at, QuietSince(record) + forgiven_in_ * record.throttles);
 }
 

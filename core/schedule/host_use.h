@@ -42,13 +42,13 @@ class HostUse {
   // Returns true if the host counts against the quota.
   [[nodiscard]] bool Counts(HostId host) const { return StateOf(host).use == Use::kCounts; }
 
-  // AddPage counts a page that was added to the host, and RemovePage one that was removed. A host
-  // that begins to count uses a place in `places`, if one was taken for it. If no place was taken,
-  // the host is added to the quota.
+  // AddPage counts a page that was added to the host, and RemovePage one that was removed. When the
+  // host begins to count against the quota, it uses a place of `places`, if one was taken for it.
+  // Otherwise it is added to the quota, even beyond the maximum.
   void AddPage(HostId host, TakenPlaces* places = nullptr);
   void RemovePage(HostId host);
-  // Schedules a check of a host without pages, for the time when its delay and block have ended and
-  // its throttled answers are forgiven.
+  // Schedules a check of a host without pages. The check is due when the delay and the block of the
+  // host have ended and its throttled answers no longer count.
   void Rest(HostId host);
   // Checks at most `max` hosts, and appends the hosts to forget. A host to forget has no pages and
   // no settings. Also, its delays and pauses have ended, or more than kMostAtRest hosts are at
@@ -82,7 +82,7 @@ class HostUse {
   }
   // Returns true if the host has no pages, nothing in flight and no settings.
   [[nodiscard]] bool IsIdle(HostId host) const;
-  // When all delays and pauses of the host have ended and all its throttled answers are forgiven.
+  // When all delays and pauses of the host have ended and its throttled answers no longer count.
   [[nodiscard]] Instant ForgottenAt(HostId host) const;
   void Become(State& state, Use use, TakenPlaces* places = nullptr);
   // Moves the host's entry in resting_ to `until`; infinite = removes it.

@@ -1,4 +1,5 @@
-// The knowledge of a shard about its pages and sources, and the epochs in which the shard learns.
+// Everything that a shard has learned about its pages and sources, and the epochs
+// (core/estimate/estimator.h) in which it learns.
 #ifndef FRESHET_CORE_SCHEDULE_LEARNING_H_
 #define FRESHET_CORE_SCHEDULE_LEARNING_H_
 
@@ -41,7 +42,7 @@ class Learning {
   // Call it when all pages are collected.
   void EndCollecting() { estimator_.EndCollecting(); }
   // CollectedInEpoch and LearnEpoch take long. Between EndCollecting and FinishEpoch, they can run
-  // on another thread. In this time the owner can call every function except those for epochs.
+  // on another thread. Meanwhile, the owner thread can call every function except those for epochs.
   //
   // Returns the collected sums, for LearnEpoch of this shard and of the others.
   [[nodiscard]] EpochSums CollectedInEpoch() const;
@@ -52,8 +53,8 @@ class Learning {
   // CollectedInEpoch and LearnEpoch.
   [[nodiscard]] EpochRecord RecordOf(const LearnedSites& learned, Instant now) const;
   // Makes the learned models current. Afterwards the owner writes the pages that TakeNewRates
-  // changes, but only in the slots whose models have moved. The pages of other slots change too
-  // little. The next epoch applies these small changes.
+  // changes, but only in the slots whose models have moved. In other slots, rates change so little
+  // that the next epoch can apply the changes.
   void FinishEpoch(LearnedSites learned);
   // The number of the last epoch that learned, counted over all runs; 0 = none.
   [[nodiscard]] uint64_t epoch() const { return epoch_; }

@@ -39,7 +39,7 @@ class Leases {
   // The id of a lease for a page of `slot`. `ahead` is the number of leases that will be issued
   // before it.
   [[nodiscard]] LeaseId NextId(Slot slot, uint32_t ahead) const;
-  // Counts leases that were issued.
+  // Advances the sequence number by `count` leases that were issued.
   void GaveOut(uint32_t count);
 
   // Adds or replaces an open lease.

@@ -35,7 +35,8 @@ class Pacer {
   int64_t SkipMissed(Instant now);
   // The longest allowed delay of a tick: just under one tick, or `max_lateness` if that is longer.
   [[nodiscard]] Duration lateness() const;
-  // The number of whole ticks between the next tick and `now`, which a late driver can still use.
+  // The number of whole ticks between the next tick and `now`. A caller that is late can still use
+  // them.
   [[nodiscard]] int64_t Overdue(Instant now) const;
 
  private:

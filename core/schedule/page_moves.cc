@@ -130,7 +130,8 @@ void HandOut(PageId id, const LeaseRecord& lease, Books& books) {
   ++CountsOf(id, books).out;
   const HostId host = books.pages.out.Lease(id, lease.id, lease.deadline).host;
   books.hosts.gate.OpenLease(host, lease.assigned);
-  // From now on the assignment counts instead of the pick.
+  // If the host has a cap, the cap now counts the assignment instead of the pick, which can change
+  // when the host is free.
   if (!books.hosts.gate.host(host).record.recent_crawls.empty())
     books.pages.picks.HostChanged(host);
 }

@@ -39,8 +39,8 @@ void HandOut(PageId id, const LeaseRecord& lease, Books& books);
 // Takes back a page that is picked or leased, and offers it for picks again. This can free its
 // host.
 void ComeBack(PageId id, Books& books);
-// Takes back the assignment of a page that never left. The page's host is then as it was before the
-// assignment.
+// Undoes the assignment of a page that never left the server. The page's host is then as it was
+// before the assignment.
 void TakeBackAssignment(PageId id, const Transaction::Lease& lease, Books& books);
 // Keeps the lease, installed or staged, of a page that is about to be removed.
 void Orphan(const Transaction::Lease& lease, Books& books);
@@ -48,7 +48,7 @@ void Orphan(const Transaction::Lease& lease, Books& books);
 void EndOrphan(LeaseId lease, Books& books);
 
 // Finds the page to pick at `at`, without taking it. The page's host is within its hours. nullopt =
-// there is no page, or one call could not check enough hosts. The arguments are those of
+// there is no page, or this call reached its limit of hosts to check. The arguments are those of
 // ShardState::Take.
 [[nodiscard]] std::optional<ClassedPick> BestPage(Instant at, ClassSet among, bool forced_first,
                                                   Books& books);

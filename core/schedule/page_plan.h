@@ -1,5 +1,5 @@
-// A rate plan for the pages of one or more shards: its input from the shards, and its output for
-// them.
+// A rate plan (core/plan/planner.h) for the pages of one or more shards: its input from the shards,
+// and its output for them.
 #ifndef FRESHET_CORE_SCHEDULE_PAGE_PLAN_H_
 #define FRESHET_CORE_SCHEDULE_PAGE_PLAN_H_
 

@@ -1,5 +1,5 @@
 // Maps between page id, page number and fingerprint for the pages of a shard, and keeps four state
-// flags per page. The remaining memory of a page is in the index.
+// flags per page. The other data of a page in memory is in the index (core/index/price_index.h).
 //
 // Memory per page: 16 bytes for the row, about 4.5 to find the page by number, and 5.7 to 7.1 to
 // find it by fingerprint.

@@ -23,8 +23,8 @@ struct PageToLoad {
   Instant edge;        // infinite = its rates do not change with age
   std::array<BurstSignal, 2> bursts;
   FreshnessSample::Page believed;
-  CrawlIndex crawl;    // set by the owner if it has interned other crawl ids
-  bool ahead = false;  // set by the owner if it capped the state (core/schedule/clock_ahead.h)
+  CrawlIndex crawl;    // set by the caller of PrepareLoad; default = the first crawl id
+  bool ahead = false;  // set by the caller if it capped the state (core/schedule/clock_ahead.h)
   bool gone = false;
   bool never = false;  // never worth a crawl
 };

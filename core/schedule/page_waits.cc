@@ -39,7 +39,7 @@ bool IsAboutHost(const ShardOptions& options, int http_status) {
 }
 
 // The longest wait after errors. An answer about the host says little about the page. So after any
-// number of these answers, the page waits no longer than hosts do.
+// number of these answers, the page waits at most as long as the longest pause of a host.
 Duration LongestErrorWait(const ShardOptions& options, int http_status) {
   if (!IsAboutHost(options, http_status)) return options.max_error_backoff;
   return std::min(options.max_error_backoff, options.host_backoff.longest);
@@ -60,7 +60,7 @@ Duration LeastInterval(const PageRecord& page, const Books& books) {
   return std::max(PageInterval(page, books), page.spec.min_interval);
 }
 
-// How long a gone page waits before it is looked for.
+// How long a gone page waits before it is crawled again.
 Duration GoneWait(const PageRecord& page, const Books& books) {
   Duration wait = GoneWait(page.state, books.options);
   if (page.spec.max_interval > Duration()) wait = std::min(wait, page.spec.max_interval);
@@ -181,8 +181,8 @@ bool WaitUnanswered(Instant now, const Books& books, PageRecord& page) {
 void WaitReturned(Instant now, const Books& books, PageState& state) {
   CountOneMore(state.returned);
   if (state.returned <= kFreeReturns) return;
-  // Workers that come and go say nothing about the page, so the page never waits long because of
-  // them.
+  // Returned leases say something about workers, not about the page. So the page never waits long
+  // because of them.
   WaitUntil(state, now + Doubled(kFirstReturnWait, state.returned - kFreeReturns,
                                  books.options.lease_backoff));
 }

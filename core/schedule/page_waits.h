@@ -19,8 +19,8 @@ void WaitWhileDenied(Duration asked, Instant now, const Books& books, PageRecord
 // Sets the wait after a crawl that found the page gone or moved: at least `asked`.
 void WaitWhileGone(CrawlOutcome outcome, Duration asked, Instant now, const Books& books,
                    PageRecord& page);
-// Schedules a first look for a page that an old release found gone, because that release never
-// looked for gone pages. No-op for other pages. `state` is the state of `page`.
+// If an old release found the page gone, schedules its next crawl, because that release never
+// crawled gone pages again. No-op for other pages. `state` is the state of `page`.
 void PlanLookForGone(Instant now, const PageRecord& page, const ShardOptions& options,
                      PageState& state);
 // Ends the wait of a gone page because a client or a source says that it exists.
@@ -31,12 +31,12 @@ void BringBack(Instant now, const Books& books, PageRecord& page);
 // Sets the wait after a returned lease.
 void WaitReturned(Instant now, const Books& books, PageState& state);
 
-// Learns from a crawl of a gone page how likely gone pages are to come back.
+// Learns from a crawl of a gone page how likely it is that gone pages come back.
 void LearnFromLook(const PageRecord& page, Instant at, bool returned, const Books& books,
                    Lessons& lessons);
 // The time for which a gone page is known to have been gone at `at`. `wait` is its present wait.
 [[nodiscard]] Duration GoneFor(const PageState& state, Instant at, Duration wait);
-// How long a gone page waits before it is looked for, without the terms of its spec and host.
+// How long a gone page waits before it is crawled again, without the terms of its spec and host.
 [[nodiscard]] Duration GoneWait(const PageState& state, const ShardOptions& options);
 
 }  // namespace freshet

@@ -20,7 +20,7 @@ struct Pick {
   double value = 0;
   bool planned = false;        // picked by a plan
   CrawlClass crawl_class = 0;  // the class of the page's crawl id; 0 if planned
-  ForcedTurn forced;           // the turn that a forced page takes; default = not forced
+  ForcedTurn forced;           // the turn of a forced page (forced_turns.h); default = not forced
   // The page is forced, but was picked at a tick for unforced pages, because none was available.
   bool out_of_turn = false;
   GroupKey group;  // the group of the page's host; 0 = none

@@ -10,14 +10,14 @@ namespace freshet {
 namespace {
 
 // A group can have any number of hosts, which cost their owner nothing. So a pick blocks at most
-// this many hosts of busy groups, and frees at most this many hosts of a free group.
+// this many hosts of groups that are not free, and frees at most this many hosts of a free group.
 constexpr size_t kBlockedOfPlan = 1024;
 constexpr size_t kBlockedOfForced = 256;
 constexpr size_t kFreed = 64;
 // After a pick has blocked this many hosts of a domain, the pick goes on to another domain.
 constexpr size_t kBlockedOfDomain = 8;
-// A group with a delay has a turn after each delay. The hosts that one pick blocks wait for
-// different turns, for at most the one with this number.
+// A group with a delay can use only one host per delay. So the hosts that one pick blocks become
+// free one delay after another, up to this many delays later.
 constexpr int64_t kTurnsAhead = 64;
 
 }  // namespace
@@ -88,7 +88,7 @@ std::optional<ClassedPick> PickSource::Best(Instant at, ClassSet among, bool for
   if (!freeing_.empty()) {
     const GroupId group = *freeing_.begin();
     freeing_.erase(freeing_.begin());
-    // If the group is at its limit again, its hosts keep waiting.
+    // If the group has reached its limit again, its hosts stay blocked.
     if (!hosts_.groups().FreeAt(group).infinite()) FreeHosts(group);
   }
   if (!forced_) return BestByWorth(at, among);
@@ -135,7 +135,7 @@ ForcedTurn PickSource::Take(const ClassedPick& pick) {
 
 void PickSource::NotePrice(const ClassedPick& pick) {
   prices_.last = prices_.of_class[pick.crawl_class] = pick.value;
-  // Values under other policies are not prices for `default`.
+  // The policy `default` learns its prices (Urgency) only from its own picks.
   if (!in_force().is_default) return;
   prices_.urgencies[pick.crawl_class].Picked(pick.value,
                                              static_cast<double>(RatesOf(pick.page).change_rate));

@@ -18,9 +18,9 @@
 
 namespace freshet {
 
-// Reads the owner's pages and hosts, and never changes them. The owner reports a removal before it
-// removes the page or host, and any other change after it has made the change. A call costs about
-// as much as the same call of the index or queue: a few heap operations unless a comment says
+// Reads the pages and hosts of its owner (core/schedule/page_book.h), and never changes them. The
+// owner calls this class before it removes a page or host, and after any other change. A call costs
+// about as much as the same call of the index or queue: a few heap operations unless a comment says
 // otherwise. During a change of policy, a call can cost both. Owner thread only.
 class PickSource : public PolicySwitch {
  public:
@@ -40,15 +40,15 @@ class PickSource : public PolicySwitch {
   // worth like any other, and as forced only if there is no other page.
   [[nodiscard]] std::optional<ClassedPick> Best(Instant at, ClassSet among = kAllClasses,
                                                 bool forced_first = true);
-  // Takes the page that Best returned. Returns the turn that the page takes as a forced page; a
-  // default turn = the page was picked by its worth. In that case, and under an index policy, the
-  // page's value is the new price.
+  // Takes the page that Best returned. Returns the turn that the page takes as a forced page
+  // (core/schedule/forced_turns.h); a default turn = the page was picked by its worth. If the page
+  // was picked by its worth under an index policy, its value is the new price.
   ForcedTurn Take(const ClassedPick& pick);
 
   // --- Pages. Precondition of all: the page table has the page.
 
   // Adds or replaces a page. `asked_at`: when a signal asked for a crawl under the plan; infinite =
-  // none did. An earlier request is kept until Crawled.
+  // no signal did. An earlier time is kept until Crawled is called.
   void File(PageId id, const IndexEntry& entry, Instant asked_at);
   // Call it at the end of each slice of filing.
   using PolicySwitch::TakeOverByIndex;
@@ -88,14 +88,15 @@ class PickSource : public PolicySwitch {
   void NotePrice(const ClassedPick& pick);
   void FileForced(PageId id, const IndexEntry& entry);
   [[nodiscard]] bool IsForcible(PageId id) const { return forced_ && forced_->Has(id); }
-  // Returns true if the group of the host is free at `at`. If not, blocks the host in `holder`
-  // until the group is free, or until so many turns later if the group has a delay.
+  // Returns true if the group of the host is free at `at`. Otherwise blocks the host in `holder`
+  // until the group is free. If the group waits for its delay, the host is blocked for `turn`
+  // further delays, at most kTurnsAhead.
   template <typename Hosts>
   [[nodiscard]] bool GroupIsFree(HostId host, Instant at, Hosts& holder, int64_t turn = 0);
-  // Frees some of the hosts that were blocked with the group. Later picks free the rest.
+  // Frees some of the hosts that were blocked until the group is free. Later picks free the rest.
   void FreeHosts(GroupId group);
-  // Picks from the queue. The queue does not know groups, so hosts of busy groups are blocked as
-  // they come up.
+  // Picks from the queue. The queue does not know groups, so a host of a group that is not free is
+  // blocked when one of its pages comes first.
   [[nodiscard]] std::optional<PlanPick> BestOfPlan(Instant at);
   [[nodiscard]] CrawlClass ClassOf(PageId id) const {
     return crawls_ == nullptr ? CrawlClass{0} : crawls_->ClassOf(id);

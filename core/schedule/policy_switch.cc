@@ -29,7 +29,7 @@ PolicySwitch::PolicySwitch(const PageTable& pages, const HostGate& hosts, const 
 
 bool PolicySwitch::SetPolicy(const CrawlPolicy& policy) {
   if (policy.plan) {
-    // The index keeps its policy until the plan is used.
+    // The index keeps its present policy until picks follow the plan.
     policy_.plan = policy.plan;
     if (plan_in_force()) RetireIndex();
     if (!queue_) StartQueue();
@@ -46,7 +46,7 @@ bool PolicySwitch::SetPolicy(const CrawlPolicy& policy) {
 }
 
 void PolicySwitch::FinishFiling(const CrawlPolicy& filed_by) {
-  // A rate policy waits for its plan.
+  // A rate policy is in force only once it has a plan (FinishPlan).
   if (filed_by != policy_ || filed_by.plan) return;
   if (plan_in_force()) {
     TakeOverByIndex();
@@ -98,7 +98,7 @@ bool PolicySwitch::MakeRoom() {
 }
 
 void PolicySwitch::StartRoom() {
-  // Frees the structures that an earlier change left behind, if the owner has not taken them.
+  // Destroys the structures of an earlier change of policy, if the owner has not taken them.
   retired_.clear();
   room_pages_ = 0;
   room_hosts_ = 0;

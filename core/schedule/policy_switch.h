@@ -73,7 +73,7 @@ class PolicySwitch {
   // Takes a slice of the memory that filing needs, in about two milliseconds. Returns true when all
   // memory is there and filing can begin.
   [[nodiscard]] bool MakeRoom();
-  // Call it when every page has been filed since policy() returned `filed_by`.
+  // Call it when every page has been filed under the policy `filed_by`.
   void FinishFiling(const CrawlPolicy& filed_by);
   // The policy that was set last. Pages are filed by it.
   [[nodiscard]] const CrawlPolicy& policy() const { return policy_; }
@@ -156,8 +156,8 @@ class PolicySwitch {
   void ForgetPlanOf(PageId id) {
     if (id.value() < facts_.size()) facts_[id.value()] = PlanFacts();
   }
-  // Call it when the group of the host, or the instant from which the host is free
-  // (HostGate::FreeAt), might have changed.
+  // Call it when the host is in another group, or when the instant from which the host is free
+  // (HostGate::FreeAt) might have changed.
   void TellHost(HostId host);
   // If an index is being prepared while a plan is in use: switches to the index if it has every
   // page, and otherwise advances it to the latest pick.

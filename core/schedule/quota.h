@@ -25,7 +25,7 @@ class Quota {
     }
     return false;
   }
-  // Counts things that already exist, even beyond the maximum.
+  // Counts things that already exist, even if this exceeds the maximum.
   void Add(uint64_t number) { used_.fetch_add(number); }
   void Give(uint64_t number) { used_.fetch_sub(number); }
   void SetMost(uint64_t most) { most_ = most; }
@@ -37,8 +37,8 @@ class Quota {
   std::atomic<uint64_t> most_;
 };
 
-// Places that were taken for things still to be committed. The destructor gives unused places back.
-// Movable, thread-compatible.
+// Places that were taken for things that are not committed yet. The destructor returns unused
+// places to their quotas. Movable, thread-compatible.
 class TakenPlaces {
  public:
   TakenPlaces() = default;
@@ -54,7 +54,7 @@ class TakenPlaces {
   void Add(std::shared_ptr<Quota> quota) { quotas_.push_back(std::move(quota)); }
   // Uses a place of `quota`. Returns false if none was taken.
   bool Use(const Quota* quota);
-  // Gives all unused places back.
+  // Returns all unused places to their quotas.
   void Return();
 
  private:

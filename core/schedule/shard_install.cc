@@ -46,7 +46,7 @@ void CountWait(PageId id, const Transaction::Page& page, Books& books) {
   const bool more = !state.signals.empty() && !state.gone;
   if (page.seen) books.pages.waits.End(id, page.record.detail.last_result, more);
   if (!more || (page.signalled.is_none() && !page.fetched)) return;
-  // Signals that remain after a fetch came after that fetch.
+  // Signals that are still in the state after a fetch are newer than the fetch.
   books.pages.waits.Begin(id, books.pages.table.fingerprint(id),
                           page.signalled.is_none() ? state.last_crawl : page.signalled);
 }
@@ -177,7 +177,7 @@ void InstallHost(const HostRecord& record, Books& books) {
 void DropHost(HostId host, Books& books) {
   books.hosts.deleted.erase(host);
   books.hosts.use.Forget(host);
-  // The id can be reused for another host.
+  // The id can be reused for another host, which must not inherit the block of this one.
   books.pages.picks.HostChanged(host);
 }
 

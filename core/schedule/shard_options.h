@@ -35,14 +35,14 @@ struct ShardOptions {
   Duration lease_backoff = Duration::Seconds(60);
   Duration max_lease_backoff = Duration::Hours(1);
   uint32_t max_unanswered = 5;
-  // The wait before a gone page is looked for. It doubles with each further crawl that does not
+  // The wait before a gone page is crawled again. It doubles with each further crawl that does not
   // find the page.
   Duration gone_backoff = Duration::Hours(1);
   Duration max_gone_backoff = Duration::Days(30);
   // The wait of a page that robots.txt forbids. It doubles with each further refusal in a row.
   Duration robots_backoff = Duration::Days(1);
   Duration max_robots_backoff = Duration::Days(30);
-  bool retire_moved = false;  // moved pages are not looked for again
+  bool retire_moved = false;  // moved pages are not crawled again
   // greedy_ncis_d discards signals that arrive within this time after a crawl (T_delay).
   Duration signal_delay;
   uint64_t max_pages = limits::kMaxPagesPerShard;

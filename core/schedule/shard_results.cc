@@ -168,7 +168,8 @@ void Succeed(const ReportCrawl& report, CrawlOutcome outcome, const LeaseRecord*
   record.detail.changes += found ? 1 : 0;
   ++record.detail.crawls;
   TakeValidators(report, changed, record.detail);
-  // The digest of an older fetch must not be compared with that of the next one.
+  // The stored digest belongs to an older fetch, and must not be compared with the digest of the
+  // next one.
   if (!looked) record.detail.digest = report.digest;
   ++(changed ? txn.counts.changed : txn.counts.unchanged);
   ++page.counts.crawls;

@@ -48,7 +48,8 @@ class ShardLoading;
 struct ShardOptions;
 class Transaction;
 
-// News about crawl ids. Each item is reported once in a run. Value type, thread-compatible.
+// Crawl ids that have completed a deletion or a change of class. Each item is reported once in a
+// run. Value type, thread-compatible.
 struct CrawlNews {
   std::vector<std::string> emptied;    // are being deleted, and have no pages left in the shard
   std::vector<std::string> declassed;  // lost their class, and have no pages left in it
@@ -85,7 +86,7 @@ class ShardState {
   void TakeDueTimers(Instant now, size_t max, std::vector<Event>* events);
   // The time at which TakeDueTimers next has something to do; infinite = never.
   [[nodiscard]] Instant next_timer() const;
-  // Returns the news since the last call.
+  // Returns the items since the last call.
   [[nodiscard]] CrawlNews TakeCrawlNews();
 
   // --- Picks
@@ -94,9 +95,10 @@ class ShardState {
   // eligible then: not leased, not before its earliest time, and on a free host. Exact. `at` must
   // not go backwards.
   [[nodiscard]] std::optional<Pick> Peek(Instant at);
-  // The value of the best page as of `now`, without regard to forced pages; 0 = no page, or a plan
-  // is in use. Can be called between picks for instants later than `now`. Later picks are for the
-  // instant of this call or later.
+  // The value of the best page as of `now`. Forced pages have no precedence: the value is infinite
+  // only if no page can be picked by its value and a forced page can. 0 = no page, or a plan is in
+  // use. Can be called between picks for instants later than `now`. Later picks are then for `now`
+  // or later.
   [[nodiscard]] double BestValue(Instant now);
   // Takes the best page: withholds it from further picks and reserves its host for one assignment,
   // until its LeasePage is installed or PutBack is called. Several picks can be out at the same
@@ -107,10 +109,11 @@ class ShardState {
                                          bool forced_first = true);
   // Ends a pick without a lease. No-op if the page is not picked.
   void PutBack(PageNumber page);
-  // Takes news of other shards about a group. The owner calls it before picks.
+  // Takes over the state of a group in other shards, as they report it. The owner calls it before
+  // picks.
   void HearOfGroup(const GroupNews& news, Instant now);
-  // Appends this shard's standings of the groups that have changed since the last call. They do not
-  // count picks without a lease.
+  // Appends this shard's standings of the groups whose state has changed since the last call. Picks
+  // without a lease are not included in them.
   void TakeGroupStandings(std::vector<GroupStanding>* standings);
   // Sets the politeness of hosts for which nothing else is set, from the next pick on. Hosts that
   // already wait are updated in slices by the next calls of TakeDueTimers. Pages keep their old

@@ -192,8 +192,8 @@ Reply Step(const SignalChange& event, Instant now, const Books& books, Transacti
                                      event.pages_in_poll, now, txn.lessons.windows);
   };
   if (state.crawled() && time <= state.last_crawl) {
-    // A stale signal is about a change that a crawl has already seen. It still is evidence about
-    // its source, which is counted once.
+    // A stale signal is about a change that a crawl has already seen. It is still evidence about
+    // its source, and counts once as such.
     if (event.changed && time > state.newest_claim) {
       page->TakeDueEstimate(estimator, txn.lessons);
       state.newest_claim = time;
@@ -229,7 +229,7 @@ Reply Step(const SignalChange& event, Instant now, const Books& books, Transacti
   RememberClaim(event, time, &page->record);
   state.signals.Add(source_class);
   state.newest_claim = std::max(state.newest_claim, time);
-  // A retired page, which is never looked for, stays gone.
+  // A page that was retired because it moved stays gone: it is never crawled again.
   if (!state.retry_at.infinite()) BringBack(now, books, page->record);
   txn.EstimateLater(*page, now);
   page->changed = page->reindex = true;

@@ -20,7 +20,8 @@ void SignalWaits::End(PageId id, Instant fetched, bool more) {
   if (it == waiting_.end()) return;
   const Instant since = it->second.since;
   if (since > fetched && more) return;
-  // If a signal came while the page was leased, the fetch has already seen the change.
+  // The signal might have come after the fetch, while the page was leased. If no signal is left,
+  // the fetch has already seen the change.
   counts_.Add(std::max(0.0, (fetched - since).seconds()), weight_);
   waiting_.erase(it);
 }

@@ -1,6 +1,6 @@
-// Measures lateness: how long pages wait for the crawl that a signal asked for. Up to kMaxSample
-// pages that wait at the same time, it counts all of them. If more pages wait, it counts a weighted
-// sample by fingerprint, so that the counts still stand for all pages.
+// Measures lateness: how long pages wait for the crawl that a signal asked for. If at most
+// kMaxSample pages wait at the same time, all of them are counted. If more wait, a sample by
+// fingerprint is counted, and each page in the sample stands for several pages.
 #ifndef FRESHET_CORE_SCHEDULE_SIGNAL_WAITS_H_
 #define FRESHET_CORE_SCHEDULE_SIGNAL_WAITS_H_
 
@@ -22,8 +22,9 @@ class SignalWaits {
   // Starts the wait of a page whose signal was applied at `now`. If the page already waits, the
   // earlier signal counts.
   void Begin(PageId id, uint64_t fingerprint, Instant now);
-  // Ends the wait of a page that was fetched at `fetched`. `more`: newer signals wait. If only
-  // newer signals wait, the wait continues.
+  // Ends the wait of a page that was fetched at `fetched`. `more`: the page still has signals, all
+  // newer than the fetch. If `more` is true and the wait itself began after the fetch, the wait
+  // continues.
   void End(PageId id, Instant fetched, bool more);
   // Drops the wait of a removed page.
   void Remove(PageId id) { waiting_.erase(id); }

@@ -103,8 +103,8 @@ void End(Transaction::Lease& lease, bool reported, const Books& books, Transacti
     return;
   }
   txn.Close(lease, reported);
-  // The same batch opened the lease, so the store would not learn the time of its assignment from
-  // the lease.
+  // If this batch has also opened the lease, the store never gets the open lease, so the time of
+  // the assignment is written to the host's record.
   if (const Transaction::Page* page = txn.Find(lease.record.page);
       page != nullptr && leases.Find(lease.record.id) == nullptr) {
     NoteAssignment(page->record, lease.record.assigned, books, txn);
@@ -144,7 +144,8 @@ void CountAssignment(const PageRecord& page, Instant at, const Books& books, Tra
   const HostGate& hosts = books.hosts.gate;
   const std::optional<HostId> id = hosts.Find(page.host);
   if (!id) return;
-  // The stored lease preserves the assignment long enough, unless the delay of the host is longer.
+  // At the next start, the stored lease tells the time of the assignment. This suffices unless the
+  // delay of the host or of its group is longer than kAssignmentsKept.
   const HostTerms terms = hosts.TermsOf(*id);
   const auto& group = hosts.groups().group(hosts.host(*id).group);
   const Duration group_delay = group == nullptr ? Duration() : group->terms.min_delay;
@@ -157,7 +158,7 @@ void CountAssignment(const PageRecord& page, Instant at, const Books& books, Tra
 
 namespace {
 
-// Stages what a worker's result says about the host.
+// Stages the delay and the address that a worker reports for the host.
 void HearOfHost(const ReportCrawl& report, const std::string& host, const Books& books,
                 Transaction& txn) {
   const HostRecord* known = KnownHost(host, books, txn);

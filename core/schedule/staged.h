@@ -63,12 +63,13 @@ void End(Transaction::Lease& lease, bool reported, const Books& books, Transacti
                                           Transaction& txn);
 // The staged host. Stages it if needed.
 [[nodiscard]] HostRecord* StagedHost(const std::string& host, const Books& books, Transaction& txn);
-// Stages the host with an assignment at `at`.
+// Stages the host's record with an assignment at `at`.
 void NoteAssignment(const PageRecord& page, Instant at, const Books& books, Transaction& txn);
-// Stages the host with an assignment at `at`, if the next start must know the assignment.
+// Stages the host's record with an assignment at `at`, if the record must show it at the next start
+// of the server.
 void CountAssignment(const PageRecord& page, Instant at, const Books& books, Transaction& txn);
-// Applies what a result says about the host, such as a pause. `lease` is the lease that the result
-// ends; nullptr = none.
+// Applies what a result of a crawl says about the host, such as a pause. `lease` is the lease that
+// the result ends; nullptr = none.
 void HeedHost(const ReportCrawl& report, CrawlOutcome outcome, const LeaseRecord* lease,
               const std::string& host, Instant now, const Books& books, Transaction& txn);
 

@@ -47,7 +47,7 @@ class Transaction {
     bool fetched = false;  // a crawl of the page succeeded
     bool seen = false;     // a crawl succeeded or found the page gone
     Instant signalled;     // when a signal of the page was first applied; none = never
-    // When the signals came that wait for an estimate; none = no signals wait.
+    // The instant of the signals that wait for an estimate; none = no signals wait.
     Instant unestimated;
     CrawlCounters counts;  // to be added to the counters of the page's crawl id
     // The posterior before the signals that wait for an estimate; nullptr = not known.
@@ -72,9 +72,9 @@ class Transaction {
     [[nodiscard]] bool orphan() const { return !record.host.empty(); }
   };
 
-  // Adds a record as the store has it, or a `mended` record, which will be written. If a page is
-  // loaded twice, the first copy is kept. If two pages have the same key, which only happens in a
-  // damaged store, the key finds the page that was loaded first.
+  // Adds a record as the store has it, or (if `mended` is true) a corrected record, which will be
+  // written. If a page is loaded twice, the first copy is kept. If two pages have the same key,
+  // which only happens in a damaged store, the key finds the page that was loaded first.
   void Load(PageRecord record, bool mended = false);
 
   // The page as earlier events left it; nullptr = removed, or neither loaded nor created.

@@ -9,9 +9,9 @@
 namespace freshet {
 namespace {
 
-// The price is this quantile of the values of picks. It follows them by a stochastic approximation
-// (Robbins and Monro 1951) of its logarithm, with this step per pick. With it, the price can halve
-// in a dozen picks.
+// The price is the quantile kQuantile of the values of picks. Its logarithm follows them by a
+// stochastic approximation (Robbins and Monro 1951), with the step kPriceStep per pick. With this
+// step, the price can halve in a dozen picks.
 constexpr double kQuantile = 0.3;
 constexpr double kPriceStep = 0.1;
 constexpr double kLeastPrice = 1e-300;
