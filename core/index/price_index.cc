@@ -266,9 +266,9 @@ void PriceIndex::Impl::Tidy() {
     SteerThreshold();
     return;
   }
-  // Each tidying pick puts a few pages back to sleep, because the threshold has risen well above
-  // their values. Pages that woke one bucket early stay awake, because they would wake again at
-  // once.
+  // Each tidying pick puts a few pages back to sleep whose values are well below the threshold,
+  // because the threshold has risen. Pages that woke only one bucket early stay awake, because they
+  // would soon wake again.
   slots_.clear();
   const double early = 6 / static_cast<double>(wheels_.buckets());
   const bool crowded = band_.size() > 8 * TargetAwake();
