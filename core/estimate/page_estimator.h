@@ -103,8 +103,8 @@ struct PagePosterior {
                                          const PageState& state, const PageStatistics& statistics,
                                          Instant now, Duration day);
 
-// The evidence that a page's window loses with its oldest observation, as expected under the
-// posterior: unsignalled changes and true signals.
+// The evidence of the oldest observation in a page's window, when it leaves the window: the
+// expected numbers of unsignalled changes and of true signals under the posterior.
 struct OldEvidence {
   double unsignalled = 0;
   double signalled = 0;

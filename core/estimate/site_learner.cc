@@ -108,7 +108,8 @@ void LeaveRecalls(const RatePrior& prior, std::vector<ClassModel>& classes) {
 
 RatePrior FitRatePrior(const std::vector<RateSample>& samples, const RatePrior& base,
                        double max_shape) {
-  // One page of average exposure with the changes that `base` expects keeps every sum above zero.
+  // Adds one page of average exposure, with as many changes as `base` expects. It keeps every sum
+  // above zero.
   std::vector<RateSample> used;
   used.reserve(samples.size() + 1);
   double exposure = 0;
