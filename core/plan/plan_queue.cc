@@ -284,8 +284,8 @@ void PlanQueue::Advance(Instant at) {
     Unfile(page);
     File(page);
   }
-  // Also releases the pages of blocked hosts. Otherwise all their releases would come at once when
-  // the host becomes free.
+  // This also releases the pages of blocked hosts. Otherwise, all of their releases would be due at
+  // once when the host becomes free.
   while (!releases_.empty() && releases_.top().key() <= now_) {
     const uint32_t page = releases_.top().id();
     Unfile(page);
