@@ -46,8 +46,8 @@ class AgeBinWheel {
     return static_cast<uint16_t>(static_cast<uint64_t>(bucket) % UINT16_MAX + 1);
   }
 
-  // Removes the void entries of one bucket of the current sweep, or starts a sweep if there are too
-  // many.
+  // Removes the void entries of one bucket of the current sweep. If no sweep is under way, starts
+  // one if there are too many void entries.
   void Sweep();
   void DropVoid(Bucket bucket, std::vector<uint32_t>& entries);
 

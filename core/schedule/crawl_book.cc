@@ -16,8 +16,9 @@ bool CrawlBook::Has(CrawlIndex index) const {
 
 std::vector<CrawlStatus> CrawlBook::Statuses(std::string_view after, size_t most) const {
   const auto before = [this](CrawlIndex a, CrawlIndex b) { return table[a].name < table[b].name; };
-  // A heap with the last of the chosen crawl ids at the front. Most crawl ids are compared only
-  // with the front, which keeps this fast while the shard waits.
+  // A heap of the chosen crawl ids, with the last one by name at the front. Most crawl ids are
+  // compared only with the front. The shard can do nothing else during this call, so it must be
+  // fast.
   std::vector<CrawlIndex> first;
   for (uint16_t i = 0; i < table.index_limit(); ++i) {
     const CrawlIndex crawl(i);

@@ -52,8 +52,9 @@ Instant IntervalStart(const PageState& state) {
 // exists, and lowers it if the page can wait.
 void WeighAsDefault(const PageState& state, CrawlClass crawl_class, const Books& books,
                     IndexEntry* entry) {
-  // The page is filed again at its next edge. The probability only falls until then, so the
-  // probability at the edge is the safe choice.
+  // The page is filed again at its next age edge (core/schedule/age_bin_wheel.h). Until then the
+  // probability only falls. The probability at the edge is used, so that the value is never too
+  // high.
   const Instant edge = books.learning.estimator().aging().NextEdge(state);
   const double alive = books.learning.estimator().aging().AliveChance(
       state, edge.infinite() ? state.carried_at : edge);

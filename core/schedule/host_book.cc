@@ -33,7 +33,7 @@ HostStatus StatusOf(const HostGate& gate, HostId id, Instant now) {
 
 StatusOr<HostStatus> HostBook::Describe(const std::string& host, Instant now) const {
   if (const std::optional<HostId> id = gate.Find(host)) return Describe(*id, now);
-  // The host is not known, but has a rule. It is described as it will be when it gets its first
+  // If the host is not known but has a rule, describes it as it will be when it gets its first
   // page.
   const HostRule* rule = options.host_rules == nullptr ? nullptr : options.host_rules->Find(host);
   if (rule == nullptr) return NotFound("host: {} has no pages", host);

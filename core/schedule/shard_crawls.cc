@@ -141,7 +141,8 @@ Reply Step(const EndHostDeletion& event, Instant, const Books& books, Transactio
   if (!id || books.hosts.use.pages(*id) > 0 || txn.CreatedPagesOf(event.host) > 0) return {};
   HostRecord* host = StagedHost(event.host, books, txn);
   if (!host->deleting) return {};
-  // Only the pauses and fetch times are kept. The host is forgotten later, together with them.
+  // Keeps only what delays the next fetch from the host. The host is forgotten later, when these
+  // delays have ended.
   *host = {.host = host->host,
            .blocked_until = host->blocked_until,
            .last_assignment = host->last_assignment,

@@ -68,8 +68,8 @@ Status FollowPage(const PageRecord& record, Instant now, Books& books) {
     TakenPlaces none;
     id = AddPage(record, host, none, books);
   } else {
-    // Removes the page, so that it is filed as at a load: under a plan, the wait since its last
-    // crawl might have ended.
+    // Removes the page, so that it is filed as if it had just been loaded. Otherwise, under a plan,
+    // the page would keep its old job, although it might have been crawled since.
     pages.picks.Remove(*id);
   }
   books.learning.RestoreSignals(record.state.bursts, record.number);

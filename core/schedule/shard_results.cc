@@ -74,12 +74,12 @@ std::optional<CrawlOutcome> Decide(const ReportCrawl& report, const PageRecord& 
   }
   if (report.outcome) return report.outcome;
   if (report.http_status == 304) return CrawlOutcome::kUnchanged;
-  // The first digest of a page cannot differ from another one, but its content is new.
+  // The page has no earlier digest to compare with, but all of its content is new.
   if (!report.digest.empty() && !page.state.crawled()) return CrawlOutcome::kChanged;
   return std::nullopt;
 }
 
-// The assumed outcome if the outcome of an open lease's result cannot be decided. Without this, the
+// The outcome that is assumed if Decide cannot decide the outcome of an open lease. Without it, the
 // page would be handed out again and again.
 CrawlOutcome Assume(const ReportCrawl& report, std::vector<std::string>* notes) {
   if (report.digest.empty()) {
@@ -128,7 +128,8 @@ bool Observe(const ReportCrawl& report, bool changed, bool late, Transaction::Pa
   PageRecord& record = page.record;
   const PageState& state = record.state;
   if (!state.crawled() || report.fetched <= state.last_crawl) return false;
-  // Signals that a late fetch could not have seen can no longer be distinguished from the others.
+  // Signals that a late fetch could not have seen can no longer be distinguished from the others,
+  // so the interval is not recorded.
   if (late && !state.signals.empty() && state.newest_claim > report.fetched) return false;
   const CrawlObservation observation = {.fetched = report.fetched,
                                         .elapsed = report.fetched - state.last_crawl,
