@@ -1,8 +1,8 @@
 // Learns what single bursts of signals are worth. Pages that one poll names together usually share
-// one cause: a release that changed them all, or a new footer that changed none. The odds that a
-// signal stands for a change are therefore those of its page and class, times a factor e^b that all
-// signals of a burst share. Every crawl of a page in the burst is evidence about all other waiting
-// pages of the burst:
+// one cause: a release that changed them all, or a new footer, which is no change of content. The
+// odds that a signal stands for a change are therefore those of its page and class, times a factor
+// e^b that all signals of a burst share. Every crawl of a page in the burst is evidence about all
+// other waiting pages of the burst:
 //
 //   b = argmax  sum over crawled pages [t_i ln p_i(b) + (1 - t_i) ln(1 - p_i(b))] - b^2/(2 s^2),
 //   logit p_i(b) = logit p_i + b,

@@ -33,10 +33,11 @@ struct PageState;
 // two crawls. `told_weight` is the result of ToldWeight.
 void CountAges(const PageRecord& page, const CrawlObservation& observation,
                const PagePosterior& posterior, double told_weight, Duration day, Lessons& lessons);
-// Teaches the bursts that the page waits in. With this crawl, the page stops waiting in them.
+// LearnBursts learns about the bursts that the page waits in. With this crawl, the page stops
+// waiting in them.
 void LearnBursts(const PageRecord& page, const PagePosterior& posterior, bool page_changed,
                  Duration day, const Bursts& bursts, Lessons& lessons);
-// Teaches the sources that signalled the page.
+// LearnSources learns about the sources that signalled the page.
 void LearnSources(const PageRecord& page, const CrawlObservation& observation,
                   const PagePosterior& posterior, Duration day, const Quarantine& quarantine,
                   Lessons& lessons);

@@ -166,8 +166,8 @@ void Estimator::RecordSignal(PageRecord& page, SourceClass source_class, uint64_
   PageState& state = page.state;
   const Instant mark = Mark(now, lessons);
   double shift = 0;
-  // A page that was signalled alone shares its cause with no other page, and a page with complete
-  // signals has nothing to learn.
+  // A signal that came alone shares its cause with no other page. A page with complete signals has
+  // nothing to learn from bursts.
   if (poll != 0 && options_.kind == EstimatorKind::kDefault && !page.spec.complete_signals) {
     const uint32_t burst = bursts_.Join(poll, page.number, lessons.bursts);
     shift = bursts_.Shift(burst, lessons.bursts);

@@ -105,9 +105,9 @@ class Estimator {
   // this epoch contains the slots of all collected pages.
   [[nodiscard]] std::optional<PageEstimate> CollectAndEstimate(PageRecord& page, Instant now);
   void EndCollecting();
-  // Learn and sites().Sums() take long. Between EndCollecting and FinishEpoch, they may run on
-  // another thread. Meanwhile the owner may call all functions but BeginEpoch, Collect and
-  // RestoreModel. Learn stops early once `stop` is set; its result is then useless.
+  // Learn and sites().Sums() take a long time, so they may run on another thread between
+  // EndCollecting and FinishEpoch. Meanwhile the owner may call all functions except BeginEpoch,
+  // Collect and RestoreModel. Learn stops early once `stop` is set; its result is then useless.
   [[nodiscard]] LearnedSites Learn(const EpochSums& all, const std::atomic<bool>& stop) const;
   void FinishEpoch(LearnedSites learned);
   // EndCollecting, Learn and FinishEpoch in one call, for a single estimator.

@@ -1,5 +1,5 @@
-// Models how long pages live. Only a crawl can find that a page is dead. A dead page shows no sign
-// of life (a crawl that finds it, or a credible signal), but a quiet page shows none either.
+// Models how long pages live. Only a crawl can find that a page is dead. A sign of life is a crawl
+// that finds the page, or a credible signal. A dead page shows none, but neither does a quiet page.
 // Without this model, crawls go to pages that no longer exist, especially if few changes are
 // silent.
 //

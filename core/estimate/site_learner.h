@@ -75,7 +75,8 @@ class SiteLearner {
   // Removes all sums, but keeps the memory of samples for the next epoch, because freeing it for
   // thousands of sites takes long.
   void Clear();
-  // Adds a page. A page with a known rate or complete signals teaches only the rest of the model.
+  // Adds a page. A page with a known rate adds nothing to the samples of rates. A page with
+  // complete signals adds only its rate, and nothing about sources.
   void Add(const PagePosterior& page, PageNumber number);
   // Adds the sums of a whole host to these sums over several hosts.
   void AddHost(const SiteLearner& host);

@@ -70,8 +70,8 @@ class SiteTable {
   // they are defaults.
   [[nodiscard]] bool learned() const { return learned_; }
 
-  // Sums and Learn take long. Between EndCollecting and Finish they may run on another thread.
-  // Meanwhile the owner may call all functions but Begin, Collect and Restore.
+  // Sums and Learn take a long time, so they may run on another thread between EndCollecting and
+  // Finish. Meanwhile the owner may call all functions except Begin, Collect and Restore.
   //
   // Sums returns the collected sums, for Learn of this table and of the other shards.
   [[nodiscard]] EpochSums Sums() const;
