@@ -358,9 +358,9 @@ void PageFiling::Park(PageRow row, const ValueParameters& value, const ValueJet&
   const double worth = waiting_.pools().price(pool);
   const double price = worth > 0 ? worth : pace_.price();
   // While the value is far below the pool's last price, the bound is loose, so bounds that cannot
-  // matter are rarely renewed. Near that price, the bound is tight: when the host becomes free, a
-  // pick checks each page whose bound is above the best value, and a host can have any number of
-  // pages of nearly equal value.
+  // matter are rarely renewed. Near that price, the bound is tight. The reason is that a pick
+  // checks each page whose bound is above the best value once the host is free, and a host can have
+  // any number of pages of nearly equal value.
   const double lasts = kParkedFor + static_cast<double>(waiting_.pools().size(pool)) / kRenewed;
   double bound = jet.value < price ? jet.value + (price - jet.value) / 2 : BoundFor(jet, lasts);
   bound = std::max(bound, threshold_.value());
