@@ -68,10 +68,11 @@ struct RecheckPage {
   PageKey key;
 };
 
-// A worker's result. `lease` or a key identifies the page; if both are set, they must agree. A
-// result that ends an open lease always counts. In that case `fetched`, which is by the worker's
-// clock, is moved into the time of the lease, and an outcome that cannot be decided is taken as
-// changed if there is a digest, and otherwise as an error.
+// A worker's result. `lease` or a key identifies the page; if both are set, they must agree.
+//
+// A result that ends an open lease always counts. Its `fetched`, which is by the worker's clock, is
+// moved into the time of the lease. If its outcome cannot be decided, changed is assumed if there
+// is a digest, otherwise error.
 struct ReportCrawl {
   std::optional<PageKey> key;  // with a lease: unset if the text is no key of the lease's slot
   std::optional<PageKey> as_sent;

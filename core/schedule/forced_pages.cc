@@ -171,8 +171,9 @@ std::optional<ClassedPick> ForcedPages::Best(Instant at, ClassSet among) {
     if (lot == nullptr || lot->its.index.size() == 0) continue;
     const CrawlClass crawl_class = ClassOf(*lot);
     if ((among & SetOf(crawl_class)) == 0) continue;
-    // The rank of the crawl id alone, as of the earliest instant, is a bound: no page of the lot
-    // ranks before it. If this bound does not rank before the best page so far, the lot is skipped.
+    // A turn of the crawl id without a domain, forced since the earliest instant, ranks no later
+    // than any page of the lot. If even this turn does not rank before the best page so far, the
+    // lot is skipped.
     if (best && lot->crawl) {
       ForcedTurn earliest = TurnOf(*lot->crawl);
       earliest.since = Instant();

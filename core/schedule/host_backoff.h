@@ -17,8 +17,8 @@ struct HostBackoff {
   Duration first;  // pause after the first throttled answer; 0 = throttled answers cause no pause
   // The longest pause without Retry-After; >= `first`.
   Duration longest = Duration::Hours(1);
-  // The longest pause by Retry-After. It is limited because one page does not speak for all pages
-  // of its host.
+  // The longest pause by Retry-After. It is limited because the answer for one page says little
+  // about the other pages of the host.
   Duration longest_asked = Duration::Days(1);
   // For each period of this length without a throttled answer, the number of throttled answers in a
   // row falls by one; > 0.

@@ -92,7 +92,8 @@ class HostGate {
   void TakeBackAssignment(HostId host, Instant at, Instant left);
   void PutBack(HostId host);
 
-  // The instant from which the host is free, as of the latest Hear (core/schedule/gated_host.h).
+  // The instant from which the host is free (core/schedule/gated_host.h), as of the latest instant
+  // that was passed to Hear.
   [[nodiscard]] Instant FreeAt(HostId id) const {
     return freshet::FreeAt(host(id), TermsOf(id), heard_);
   }

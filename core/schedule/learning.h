@@ -41,8 +41,9 @@ class Learning {
   [[nodiscard]] bool CollectForEpoch(PageRecord& page, Instant now);
   // Call it when all pages are collected.
   void EndCollecting() { estimator_.EndCollecting(); }
-  // CollectedInEpoch and LearnEpoch take long. Between EndCollecting and FinishEpoch, they can run
-  // on another thread. Meanwhile, the owner thread can call every function except those for epochs.
+  // CollectedInEpoch and LearnEpoch take a long time, so they may run on another thread between
+  // EndCollecting and FinishEpoch. Meanwhile the owner may call all functions except those for
+  // epochs.
   //
   // Returns the collected sums, for LearnEpoch of this shard and of the others.
   [[nodiscard]] EpochSums CollectedInEpoch() const;
