@@ -83,7 +83,7 @@ class AwakeBand {
     double next = 0;  // the largest bound of the other hot pages
   };
   // Computes the bounds of all hot pages at `now` <= hot_end. Returns the page with the largest
-  // bound; among equal bounds, the page with the smallest turn.
+  // bound; among equal bounds, the page with the smallest AwakePage::turn.
   [[nodiscard]] Leader ReadBounds(double now);
   // The leader by the bounds that ReadBounds computed. Pages that were tightened since then count
   // with their exact values.

@@ -29,7 +29,7 @@ class WaitingQueues {
   // The queue for a page, if there is one. Value type, thread-compatible.
   struct Fit {
     uint32_t queue = kNone;  // the page fits behind the last page of this queue
-    bool pair = false;       // no queue, but it can follow `alone`, a noted page, in a new queue
+    bool pair = false;       // no queue, but `alone` (see Note) and the page can form one
     PageId alone;
   };
   // `turn`: see WaitingTurns. The pages of a queue are ordered by turn, then by id.

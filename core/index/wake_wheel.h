@@ -48,7 +48,8 @@ class WakeWheel {
   [[nodiscard]] double next_open() const { return next_open_; }
   // When the entries of that bucket are due.
   [[nodiscard]] double next_due() const { return next_due_; }
-  // Files an entry. False = its time has already come, and nothing is filed.
+  // Files an entry. `at` is the earliest time at which the page must wake. False = this time has
+  // already come, and nothing is filed.
   [[nodiscard]] bool File(WakeChunks& chunks, PageId page, uint8_t tag, double at, double now);
   // Appends the entries of a narrow bucket that is due at `now` or is the next one to become due.
   // Returns the time from which the entries can be due if the threshold does not fall; infinite =
