@@ -65,7 +65,7 @@ struct PageBook {
   absl::btree_set<PageNumber> ahead;
   Instant loaded_at = Instant::Infinite();  // time of the last load or Follow; infinite = not known
   Instant best_at;                          // the instant of the last call of BestPage
-  Instant looked_at;  // the instant of the last BestValue: picks are for no earlier instant
+  Instant looked_at;  // the instant of the last BestValue; later picks are not for earlier instants
 };
 
 }  // namespace freshet

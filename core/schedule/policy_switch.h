@@ -42,8 +42,8 @@ namespace freshet {
 // The prices of picks from an index. Value type, thread-compatible.
 struct PickPrices {
   double last = 0;  // 0 = no pick since the last plan
-  // The price by class: the value of the class's last pick. Pages compete with the price of their
-  // class.
+  // The price by class: the value of the class's last pick. A page is compared with the price of
+  // its class.
   std::array<double, limits::kMaxCrawlClasses> of_class{};
   std::array<Urgency, limits::kMaxCrawlClasses> urgencies;
   uint64_t picks = 0;  // number of picks
@@ -62,7 +62,7 @@ class PolicySwitch {
   // Sets the policy by which pages are filed. If SetPolicy returns true, the owner waits until
   // MakeRoom returns true. Then the owner refiles every page in slices, either with Reestimate
   // events or with transactions that mark pages for reindexing. Finally the owner calls
-  // FinishFiling with the previous policy().
+  // FinishFiling with the policy() as of the start of this pass.
   //
   // Between two index policies, pages that are not refiled yet are ordered by the previous policy.
   // Between an index policy and a rate policy, picks follow the previous policy until the new one
@@ -73,7 +73,8 @@ class PolicySwitch {
   // Takes a slice of the memory that filing needs, in about two milliseconds. Returns true when all
   // memory is there and filing can begin.
   [[nodiscard]] bool MakeRoom();
-  // Call it when every page has been filed under the policy `filed_by`.
+  // Call it when every page has been filed under the policy `filed_by`. No-op if another policy was
+  // set meanwhile.
   void FinishFiling(const CrawlPolicy& filed_by);
   // The policy that was set last. Pages are filed by it.
   [[nodiscard]] const CrawlPolicy& policy() const { return policy_; }
@@ -118,9 +119,9 @@ class PolicySwitch {
   // to 1.
   [[nodiscard]] bool StagePlan(uint32_t first, std::span<const PlannedCrawls> crawls, Instant now);
   // Makes picks follow the plan. Returns false also while pages still have to be refiled for the
-  // policy. Until the first plan, all pages are crawled equally often. Sets `refile` if it returns
-  // true: the plan newly crawls some pages on signals, and the owner must refile them so that
-  // earlier signals count.
+  // policy. Until the first plan, all pages are crawled equally often. If FinishPlan returns true,
+  // it sets `refile`. True = the plan newly crawls some pages on signals, and the owner must refile
+  // them so that earlier signals count.
   [[nodiscard]] bool FinishPlan(bool* refile);
   // The page's crawl rate under the plan. `id`: nullopt = a newcomer. Returns 0 if the page is
   // crawled only on signals, or never.
@@ -139,14 +140,15 @@ class PolicySwitch {
                const CrawlTable* crawls);
   ~PolicySwitch() = default;
 
-  // Declares that no later call is about an earlier instant. Plans take the latest of these
-  // instants as the present.
+  // Declares that no later call is about an earlier instant. Plans use the latest of these instants
+  // as the current time.
   void Hear(Instant now) { latest_ = std::max(latest_, now); }
   // The structure in use accepts pages at any time. The structure being prepared accepts them once
   // it has room.
   [[nodiscard]] bool FilesInIndex() const { return index_ && (roomy_ || !plan_in_force()); }
   [[nodiscard]] bool FilesInQueue() const { return queue_ && (roomy_ || plan_in_force()); }
-  // The structure being prepared might not have the page yet.
+  // Returns true if the index has the page. While the index is being prepared, it might not have
+  // the page yet.
   [[nodiscard]] bool InIndex(PageId id) const {
     return index_ && (!plan_in_force() || index_->Find(id));
   }
@@ -174,7 +176,8 @@ class PolicySwitch {
   Instant picked_;       // the instant of the latest pick
 
  private:
-  // The share of a page that was added after the plan. Probabilities are stored as 0 to -1.
+  // PlanFacts::share of a page that was added after the plan. No other share has this value: rates
+  // are above 0, and probabilities are stored as 0 to -1.
   static constexpr float kUnplanned = -2;
   // Until the first plan, all pages are crawled equally often, and the page that waits longest is
   // first.

@@ -114,9 +114,9 @@ class Transaction {
   // The number of staged leases that are closed and will be remembered.
   [[nodiscard]] size_t newly_remembered() const { return newly_remembered_; }
 
-  // Puts off the estimate of a page that got a signal at `at`, so that consecutive signals of the
-  // same instant share one estimate. It is made at the latest before the next event that is not a
-  // signal.
+  // Postpones the estimate of a page that got a signal at `at`, so that consecutive signals of the
+  // same instant share one estimate. The estimate is made at the latest before the next event that
+  // is not a signal.
   void EstimateLater(Page& page, Instant at);
   // Makes all pending estimates.
   void TakeDueEstimates(const Estimator& estimator);
