@@ -82,9 +82,9 @@ class SiteModel {
 };
 
 // Returns true if pages that were estimated by the model `was` must be estimated again by the model
-// `is`, because some number differs between the two models by more than 2%. Smaller differences
-// matter less than the uncertainty of rates, because the rate of a page moves by at most a few
-// times the relative change of a number of its site.
+// `is`, because some number differs between the two models by more than 2%. Smaller differences do
+// not matter: they change the rate of a page by at most a few times 2%, which is less than the
+// uncertainty of the rate.
 [[nodiscard]] bool MovedNotably(const SiteModel& was, const SiteModel& is);
 
 // Fading counts of the events and crawls of a site, from which its age curve and its life model are

@@ -73,7 +73,7 @@ class SiteLearner {
   explicit SiteLearner(size_t max_samples) : samples_(max_samples) {}
 
   // Removes all sums, but keeps the memory of samples for the next epoch, because freeing it for
-  // thousands of sites takes long.
+  // thousands of sites takes a long time.
   void Clear();
   // Adds a page. A page with a known rate adds nothing to the samples of rates. A page with
   // complete signals adds only its rate, and nothing about sources.
