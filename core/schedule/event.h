@@ -98,8 +98,8 @@ struct ReportCrawl {
 };
 
 // A source's message that a page might have changed. `pages_in_poll` is the number of pages of the
-// site that the same poll named. All signals of one poll about one site have the same `poll`, and
-// other recent signals have another.
+// site that the same poll named. `poll` is the same number in all signals of one poll about one
+// site, and differs from the numbers of other recent polls.
 struct SignalChange {
   PageKey key;
   uint8_t source = 0;  // index in the source registry

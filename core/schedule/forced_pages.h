@@ -83,7 +83,7 @@ class ForcedPages {
     NumberedIndex its;
     std::optional<CrawlIndex> crawl;  // nullopt = shared by crawl ids without a lot
     uint64_t owner = 0;               // client of the lot; 0 = all clients without a lot
-    bool over = false;                // made for a crawl id with a class, in excess of kMostLots
+    bool over = false;                // exceeds kMostLots, because its crawl id has a class
     absl::flat_hash_map<GroupId, GroupId> domains;  // from a domain to its group number in this lot
     absl::flat_hash_set<GroupId> had_turn;          // groups of domains that have taken their turn
     // The domains that PassOver passed over at `passed_over_at`. They are in `had_turn`, too.

@@ -48,8 +48,8 @@ class ShardLoading;
 struct ShardOptions;
 class Transaction;
 
-// Crawl ids that have completed a deletion or a change of class. Each item is reported once in a
-// run. Value type, thread-compatible.
+// Crawl ids for which a deletion or a change of class is complete in this shard. Each item is
+// reported once in a run. Value type, thread-compatible.
 struct CrawlNews {
   std::vector<std::string> emptied;    // are being deleted, and have no pages left in the shard
   std::vector<std::string> declassed;  // lost their class, and have no pages left in it
