@@ -49,10 +49,10 @@ class PageAging {
   [[nodiscard]] double AliveChance(const PageState& state, Instant at) const;
   // c of core/estimate/life.h: a page that has been gone for T comes back at the rate c/T.
   [[nodiscard]] double Returns(const PageState& state) const;
-  // Both functions add to the evidence of how long pages live (core/estimate/life.h). CountCrawl: a
-  // crawl at `fetched` found the page, or (`found` is false) found it gone; call it before this
-  // result is written to the state. CountLook: a crawl checked a page that had been gone for
-  // `gone`; `waited` of this time has passed since the previous crawl.
+  // Both functions add to the evidence of how long pages live (core/estimate/life.h). CountCrawl
+  // counts a crawl at `fetched` that found the page or, if `found` is false, found it gone. Call it
+  // before this result is written to the state. CountLook counts a crawl of a page that had been
+  // gone for `gone`; `waited` of this time has passed since the previous crawl.
   void CountCrawl(const PageRecord& page, Instant fetched, bool found, Lessons& lessons) const;
   void CountLook(const PageRecord& page, Duration gone, Duration waited, bool returned,
                  Lessons& lessons) const;
