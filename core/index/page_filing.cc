@@ -240,7 +240,8 @@ Sleeping PageFiling::FileByCrossing(PageRow row, Crossing crossing, bool has_riv
     if (sleeping != Sleeping::kDue) return sleeping;
   }
   if (!fresh || due - s > kFarOff * x) return Sleeping::kUnfit;
-  // It is better to evaluate a page that is far beyond its crossing.
+  // Far beyond the crossing, bounds that follow from the crossing are loose. It is better to
+  // evaluate the page.
   const double beyond = s - x;
   if (has_rival || !(beyond < x / 2) || speed == 0) return Sleeping::kDue;
   const double price = threshold_.PriceOf(crossing.level());

@@ -28,7 +28,7 @@ class PickPace {
     ++total_;
   }
   void Note(double value) { least_ = std::min(least_, value); }
-  // These return true if the period has had more picks than planned.
+  // These return true if the present period of warm or hot pages has had more picks than planned.
   [[nodiscard]] bool late() const { return picks_ > picks_a_period_; }
   [[nodiscard]] bool hot_late() const { return hot_picks_ > 2 * uint64_t{kHotPicks}; }
 
