@@ -24,7 +24,7 @@ using GroupKey = StrongId<struct GroupKeyTag, uint64_t>;
 struct GroupStanding {
   GroupKey key;
   GroupTerms terms;
-  uint32_t in_flight = 0;   // number of picks and leases
+  uint32_t in_flight = 0;   // number of open leases, without picks
   Instant last_assignment;  // the latest over all its hosts; none = not known
 };
 

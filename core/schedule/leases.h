@@ -16,9 +16,9 @@
 namespace freshet {
 
 // Layout of a lease id: generation of the run (20 bits), sequence number within the run (32 bits),
-// slot (12 bits). So ids never repeat in the life of a database, and show which shard owns them.
+// slot (12 bits). So ids do not repeat in the life of a database, and show which shard owns them.
 //
-// Generations wrap around at this number.
+// Generations wrap around at this number, so ids could repeat only after a million runs.
 inline constexpr uint32_t kLeaseGenerations = 1U << 20;
 
 // The open leases of a shard, and about limits::kMaxRememberedLeases ended ones, which are kept to

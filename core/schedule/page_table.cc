@@ -37,7 +37,7 @@ void FingerprintSet::Place(Part& part, uint64_t fingerprint, uint32_t id) {
 
 void FingerprintSet::MakeRoom(Part& part, uint32_t ids) {
   CHECK(part.used == 0, "filling a set that is in use");
-  // Only four fifths are filled, so that there is room for the first new pages.
+  // Fills only four fifths of the places, so that the first new pages find room.
   const size_t capacity = ids + ids / 4 + kFirstCapacity;
   part.tags.assign(capacity, 0);
   part.ids.resize(capacity);

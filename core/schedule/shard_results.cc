@@ -241,7 +241,7 @@ void TakeResult(const ReportCrawl& report, CrawlOutcome outcome, const LeaseReco
   record.detail.last_lease = report.lease;
   record.detail.last_result = report.fetched;
   page.seen = Fetched(outcome) || outcome == CrawlOutcome::kGone || outcome == CrawlOutcome::kMoved;
-  // A signal newer than the fetch is about something that the fetch did not see.
+  // If the fetch found the page gone, a newer signal is a sign that the page is back.
   const bool back = record.state.gone && !record.state.retry_at.infinite() && lease != nullptr &&
                     std::any_of(lease->signals.begin(), lease->signals.end(),
                                 [&](const auto& signal) { return signal.time > report.fetched; });
@@ -314,8 +314,8 @@ Reply Step(const ReportCrawl& event, Instant now, const Books& books, Transactio
   }
   bool late = event.lease != LeaseId() && lease == nullptr;
   if (event.lease == LeaseId()) {
-    // A fetch without a lease ends the open lease of its page, unless another identity holds the
-    // lease.
+    // A fetch without a lease ends the open lease of its page, if it is not older than that lease
+    // and no other identity holds the lease.
     Transaction::Lease* open = OpenLease(LeaseOf(record.number, books, txn), books, txn);
     if (open != nullptr && open->record.assigned <= event.fetched) {
       late = IsHeldByAnother(open->record.id, event.reporter, books, txn);
