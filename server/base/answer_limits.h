@@ -9,11 +9,12 @@ namespace freshet::limits {
 // Bytes of one answer. A call with a larger answer fails. The limit for clients' messages is the
 // same.
 inline constexpr size_t kMaxAnswerBytes = size_t{16} << 20;
-// Queues in one answer of ListQueues, and bytes of their keys. gRPC clients accept twice as many
-// bytes by default.
+// The maximum number of queues in one answer of ListQueues, and the maximum size of their keys in
+// bytes. By default, gRPC clients accept messages of twice this size.
 inline constexpr size_t kMaxListedQueues = 10'000;
 inline constexpr size_t kMaxListedQueueBytes = size_t{2} << 20;
-// Bytes of URLs in one batch for a GetURLs call. A batch may also be a single larger URL.
+// The maximum size in bytes of the URLs in one batch for a GetURLs call. A batch that consists of a
+// single URL may be larger.
 inline constexpr size_t kMaxBytesPerPull = size_t{64} << 10;
 // A client that reads its answers more slowly than this in the long run is disconnected.
 inline constexpr double kLeastBytesPerSecond = 16'384;

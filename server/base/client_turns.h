@@ -57,8 +57,8 @@ class ClientTurns {
       served_.clear();
     } else {
       served_[turn.mapped()] = end;
-      // Entries up to `now_` have no effect. They are erased only now and then, so that many
-      // waiting clients do not make each turn slower.
+      // An entry of served_ has no effect once its value is at most `now_` (see Added). A search
+      // for these entries visits all entries, so it is made only after their number has doubled.
       if (served_.size() > most_served_) {
         std::erase_if(served_, [this](const auto& one) { return one.second <= now_; });
         most_served_ = std::max(kFewServed, 2 * served_.size());

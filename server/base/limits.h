@@ -28,7 +28,8 @@ inline constexpr int kMaxItemsPerMessage = 1000;
 // Messages of one stream that were read but not yet acknowledged. At the cap the server stops
 // reading the stream.
 inline constexpr int kMaxUnackedMessagesPerStream = 64;
-// Bytes of these messages. At the cap the server stops reading the stream.
+// Total size in bytes of these messages of one stream. At the cap the server stops reading the
+// stream.
 inline constexpr size_t kMaxUnackedBytesPerStream = size_t{32} << 20;
 inline constexpr int kMaxMessageBytes = 16 << 20;
 // Bytes, after decompression, of a request without repeated fields.
@@ -44,8 +45,8 @@ inline constexpr size_t kMaxUnknownFieldsPerMessage = 16'000;
 inline constexpr int64_t kMaxCreditPerWorker = 10'000;
 inline constexpr int kMaxAssignmentsPerNext = 1000;
 inline constexpr int kMaxWorkers = 10'000;
-// Different sets of crawl ids that connected workers take. Choosing the worker for a page takes
-// time for each of them.
+// Different sets of crawl ids that connected workers ask for. Choosing a worker for a page takes
+// time for each set.
 inline constexpr size_t kMaxWorkerSets = 512;
 inline constexpr int kMaxOpenLeasesPerWorker = 10'000;
 // Total open leases of newcomers, which are workers that have not reported a result yet. The
@@ -58,7 +59,8 @@ inline constexpr int kMaxStreams = 10'000;
 // Caps for one client: half of the total, so that other clients always have the rest.
 inline constexpr int kMaxConnectionsPerClient = kMaxConnections / 2;
 inline constexpr int kMaxStreamsPerClient = kMaxStreams / 2;
-// Clients whose item rates are remembered.
+// The maximum number of clients that a table of the server remembers, such as the table of budgets
+// for items (server/base/named_budgets.h).
 inline constexpr size_t kMaxClients = 65'536;
 inline constexpr double kMostItemsPerSecond = 1e9;
 inline constexpr double kLeastItemsPerSecond = 1e-6;
@@ -78,20 +80,21 @@ inline constexpr int kMaxTrustRows = 1000;
 // RESOURCE_EXHAUSTED.
 inline constexpr size_t kMaxMailboxEvents = 16'384;
 inline constexpr int kMailboxWaitMillis = 2000;
-// Events that one drain takes. One write batch and one sync cover at most this many. A long event
-// counts as several (CostOf in server/base/mailbox.h).
+// The maximum number of events that a shard takes from its mailbox for one commit, which is one
+// write batch and one sync. A long event counts as several (CostOf in server/base/mailbox.h).
 inline constexpr size_t kMaxEventsPerCommit = 4096;
 static_assert(kMaxEventsPerCommit <= kMaxMailboxEvents);
 static_assert(kMaxItemsPerMessage <= static_cast<int>(kMaxEventsPerCommit));
-// A message enters a shard in parts of this many events, so that events of other clients can be
-// served in between.
+// A message enters a shard's mailbox in parts of this many events, so that events of other clients
+// can be served in between.
 inline constexpr size_t kEventsTogether = 128;
-// A turn of a shard takes at least one part, and more events if they fit into this processor time.
-// If the events take longer than earlier ones did, the turn ends after kLongestEventTurn.
+// In one turn, a shard handles at least one part of a message, and more events if they fit into
+// kEventTurnTime of processor time. How many fit is estimated from earlier turns. If the events
+// take longer than estimated, the turn ends after kLongestEventTurn.
 inline constexpr Duration kEventTurnTime = Duration::Millis(25);
 inline constexpr Duration kLongestEventTurn = Duration::Millis(50);
-// The time in which the answers of a turn are made and sent. Turns whose answers take longer are
-// made shorter, because a shard waits for the answers of its last turn.
+// The time for making and sending the answers of one turn. If answers take longer, later turns
+// handle fewer events, because a shard waits for the answers of its last turn.
 inline constexpr Duration kAnswerTime = Duration::Millis(5);
 inline constexpr size_t kMaxReadyAssignments = 65'536;
 // Single-page reads that may wait for one shard, and how many of them one turn of the shard serves.
@@ -130,7 +133,7 @@ inline constexpr size_t kMaxKeyFileBytes = 1024;
 // thread, which mostly waits for the host.
 inline constexpr int kKeyFetchThreads = 32;
 inline constexpr int kKeyFetchesOfSender = kKeyFetchThreads / 8;
-// Requests that wait for a slow answer; others get 503.
+// Requests that can wait for a slow answer; further ones get 503.
 inline constexpr size_t kMaxWaitingHttpRequests = 16;
 // Bytes of answers that clients have not received yet. Above the cap a connection is closed
 // (HttpOptions::max_unsent_bytes).

@@ -1,8 +1,8 @@
-// A bounded queue with many producers and one consumer. Push never blocks. A producer that exceeds
-// the bound is told so, and is expected to pause until its item has been served (flow control). An
-// item that exceeded the bound and has waited too long is returned unserved, so that an overloaded
-// shard refuses work instead of falling behind. Items of one client are served in order; clients
-// take turns by cost (server/base/client_turns.h).
+// A bounded queue with many producers and one consumer. Push never blocks. If an item exceeds the
+// bound, the result of Push says so, and the producer should pause until the item has been served
+// (flow control). An item that exceeded the bound and has waited too long is returned unserved, so
+// that an overloaded shard refuses work instead of falling behind. Items of one client are served
+// in order; clients take turns by cost (server/base/client_turns.h).
 #ifndef FRESHET_SERVER_BASE_MAILBOX_H_
 #define FRESHET_SERVER_BASE_MAILBOX_H_
 
@@ -168,7 +168,8 @@ class Mailbox {
 
   // Takes items from the front, client by client in turns, as long as their cost stays within
   // `most`. Stops at an item that was accepted above the bound. Returns the weight of the items.
-  // This weight counts until Release, because the items still wait elsewhere.
+  // This weight still counts against the limits until Release is called, because the consumer has
+  // not served the items yet.
   [[nodiscard]] size_t DrainAhead(size_t most, std::vector<T>* items) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     size_t taken = 0;

@@ -19,20 +19,20 @@ class Clock {
   [[nodiscard]] virtual Duration ahead() const { return {}; }
 };
 
-// Makes wall-clock time that never steps back. Its inputs are a wall clock and a steady clock, in
-// microseconds. Time advances with the steady clock, and follows the wall clock at once if that
-// jumps forward. When the wall clock is set back, time runs at three quarters of its pace until the
-// wall clock has caught up.
+// Computes a wall-clock time that never steps back, from the readings of a wall clock and a steady
+// clock in microseconds. Time advances with the steady clock. When the wall clock jumps forward,
+// time follows at once. When the wall clock is set back, time runs at three quarters of its pace
+// until the wall clock has caught up.
 //
 // Thread-safe.
 class RisingTime {
  public:
   // While time is ahead of the wall clock, it loses one microsecond of every kLosesOneIn.
   static constexpr int64_t kLosesOneIn = 4;
-  // The longest interval between two readings that counts towards a loss. After a longer interval,
-  // time loses only as much as after this one.
+  // At each reading, time loses its share (kLosesOneIn) of the interval since the previous reading,
+  // but never more than the share of this interval.
   static constexpr int64_t kLongestStepUs = 1'000'000;
-  // Time that is at most this far from the wall clock does not count as ahead.
+  // If time is ahead of the wall clock by at most this much, it does not count as ahead.
   static constexpr int64_t kToleratedUs = 1000;
 
   // Returns the time at these clock readings. The caller must read `wall` before `steady`, so that

@@ -20,9 +20,9 @@ namespace freshet {
   return Duration::Micros(int64_t{used.tv_sec} * 1'000'000 + used.tv_nsec / 1'000);
 }
 
-// Chooses the number of events for a turn from the cost of events in earlier turns. Clients
-// determine the cost of their events, and other clients wait for the end of the turn.
-// Owner thread only.
+// Chooses the number of events for a turn from the processor time that events took in earlier
+// turns. A fixed number would not do: clients decide how expensive their events are, and all other
+// clients wait until the turn ends. Owner thread only.
 class TurnSize {
  public:
   // A turn takes at least `least` events, so that one commit covers many of them, and at most
