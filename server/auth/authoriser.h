@@ -61,8 +61,8 @@ class Caller {
   [[nodiscard]] Status CheckCrawlId(std::string_view canonical) const;
   [[nodiscard]] Status CheckHost(std::string_view canonical) const;
   [[nodiscard]] Status CheckSource(std::string_view name) const;
-  // Sets the client's number (ClientNumber). Tables that clients share count each client's share by
-  // this number.
+  // Sets the client's number (ClientNumber in core/base/shares.h). Tables that clients share use
+  // the number to count how much each client holds.
   void SetClient(uint64_t client) { client_ = client; }
   [[nodiscard]] Claim claim() const {
     if (identity_ == nullptr) return {.client = client_};

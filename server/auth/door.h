@@ -25,8 +25,8 @@ struct DoorStats {
   Instant certificate_not_after;
   bool client_ca = false;
   Instant client_ca_not_after;
-  uint64_t reloads = 0;         // changed files that were taken into use
-  uint64_t failed_reloads = 0;  // changed files with faults
+  uint64_t reloads = 0;         // changed files that were loaded
+  uint64_t failed_reloads = 0;  // changed files that were not loaded because of a fault
   AuthStats auth;
 };
 
@@ -61,9 +61,11 @@ class Door {
 
  private:
   Door(const ServerConfig& config, Clock& clock);
-  // Reads the certificates, and takes them into use if they have changed. Not OK: a file is faulty.
+  // Reads the certificates, and uses them from now on if they have changed. Not OK: a file is
+  // faulty.
   Status ReadTls() FRESHET_REQUIRES(reloading_) FRESHET_EXCLUDES(mutex_);
-  // Reads the identities, and takes them into use if they have changed. Returns true if they have.
+  // Reads the identities, and uses them from now on if they have changed. Returns true if they
+  // have.
   StatusOr<bool> ReadIdentities() FRESHET_REQUIRES(reloading_);
   void Count(const Status& status, Status* last) FRESHET_REQUIRES(reloading_)
       FRESHET_EXCLUDES(mutex_);

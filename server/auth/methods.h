@@ -25,7 +25,7 @@ inline constexpr Roles kAnyRole = kWorker | kIngester | kReader | kAdmin;
 // The names of the roles, such as "reader or admin".
 [[nodiscard]] std::string RoleNames(Roles roles);
 
-// A set of kinds of limits of an identity, one bit each.
+// The kinds of limits that an identity can have, one bit each.
 using LimitKinds = uint8_t;
 inline constexpr LimitKinds kNoLimits = 0;
 inline constexpr LimitKinds kCrawlIds = 1;
@@ -37,18 +37,17 @@ inline constexpr LimitKinds kSources = 4;
 // server/api/routing.h does this. For kByItem, kCredit and kInTurn, the handlers themselves ask the
 // other servers.
 enum class Route : uint8_t {
-  kHere,    // this server answers
-  kByHost,  // the server with the request's `host`, or the host of its `url`, answers
-  kByItem,  // each item goes to the server with its host or its lease
-  kCredit,  // this server, whose workers' credit is lent to all others (server/api/lent_credit.h)
-  kAll,     // all servers answer; the sum names divisions without an answer
-  kInTurn,  // a list: the servers of the divisions answer one after the other
+  kHere,       // this server answers
+  kByHost,     // the server with the request's `host`, or the host of its `url`, answers
+  kByItem,     // each item goes to the server with its host or its lease
+  kCredit,     // this server answers; its workers' credit is lent to all (server/api/lent_credit.h)
+  kAll,        // all servers answer; the sum names divisions without an answer
+  kInTurn,     // a list: the servers of the divisions answer one after the other
   kDoneByAll,  // all servers run the call; if one fails, the call fails
   kKeeper,     // the server of division 0, which keeps the crawl rate and the frontier, answers
   kSetting,    // the server of division 0 changes a setting, and all others copy it
-  kRemoval,    // like kSetting; each server also removes what only it knows
-  kPause,      // pauses this server, then like kSetting; without division 0, pauses all that can be
-               // reached
+  kRemoval,    // like kSetting, but all servers run the call, as each may know other names
+  kPause,      // pauses this server, then like kSetting; if division 0 is down, pauses all others
 };
 
 // The rule of one method. Value type, thread-compatible.
@@ -68,7 +67,7 @@ struct MethodRule {
   // a key.
   bool between_servers = false;
   // Whether the audit log records calls of the method although the caller need not be an admin,
-  // because the calls affect other clients. Programs may make these calls all the time, so the log
+  // because the calls affect other clients. Programs can make these calls all the time, so the log
   // records only a few a minute for each client and target.
   bool noted = false;
   // Whether a call keeps a thread busy for a long time although its request is short. Even a short
