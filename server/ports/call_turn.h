@@ -20,8 +20,8 @@ class CallTurn {
   void AwaitTurn(std::function<void()> come) { come_ = std::move(come); }
 
  protected:
-  // Notes that a thread of gRPC has reached the first message. Must be called while gRPC has the
-  // call.
+  // Notes that a thread of gRPC has reached the first message. Must be called before gRPC is done
+  // with the call.
   void NoteTurn() {
     if (const auto come = std::exchange(come_, nullptr)) come();
   }

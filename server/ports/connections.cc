@@ -23,8 +23,8 @@
 namespace freshet {
 namespace {
 
-// How long a refused connection has to read the reason, and how many of them there may be at a
-// time, because each holds a descriptor.
+// How long a refused client has to read the reason, and how many refused connections may be open
+// for this purpose, because each holds a descriptor.
 constexpr Duration kFarewell = Duration::Seconds(1);
 constexpr size_t kMaxLeaving = 16;
 // The least time between two recounts. A recount makes a system call for each connection.
@@ -140,7 +140,8 @@ void Connections::Take(int descriptor, Instant now) {
     Forget(descriptor);  // gRPC has closed the previous socket with this descriptor
     if (Full() && now >= recounted_ + kRecount) Recount(now);
   }
-  // Connections that have spoken meanwhile do not count as silent.
+  // Hands over the connections that have begun to speak, so that they are not taken for silent
+  // ones.
   if (lobby_.size() > 0) Attend(now);
   bool full = false;
   {

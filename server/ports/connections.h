@@ -1,9 +1,10 @@
 // The gRPC port's connections. gRPC itself accepts any number of connections, and each costs a file
-// descriptor and memory. So this class accepts and counts them, and hands them over to gRPC once
-// they speak HTTP/2 or TLS. TLS connections are handed over a few at a time, from one network after
-// the other, because gRPC does handshakes on the threads that serve all calls. At the limit a
-// silent connection is closed to make room. If there is none, the new connection is refused in
-// HTTP/2.
+// descriptor and memory. So this class accepts and counts them. It passes a connection to gRPC once
+// the client has begun to speak HTTP/2 or TLS. TLS connections are passed on a few at a time, from
+// one network after the other, because gRPC does handshakes on the threads that serve all calls. If
+// too many connections are open, the one that has been silent longest is refused to make room for a
+// new one. If none is silent, the new one is refused. Refused clients get the reason in HTTP/2, but
+// not over TLS.
 #ifndef FRESHET_SERVER_PORTS_CONNECTIONS_H_
 #define FRESHET_SERVER_PORTS_CONNECTIONS_H_
 
@@ -109,24 +110,25 @@ class Connections {
   void Take(int descriptor, Instant now) FRESHET_EXCLUDES(mutex_);
   // Returns true if the network has reached its maximum number of connections.
   [[nodiscard]] bool FullOf(const IpAddress& network, Instant now) FRESHET_REQUIRES(mutex_);
-  // Called on this object's thread.
+  // Returns true if the maximum number of connections is open. Called on this object's thread.
   [[nodiscard]] bool Full() const FRESHET_REQUIRES(mutex_);
   // Hands over connections that have begun to speak, and closes connections that did not speak in
   // time.
   void Attend(Instant now) FRESHET_EXCLUDES(mutex_);
   void HandOne(int descriptor, Instant now) FRESHET_EXCLUDES(mutex_);
-  // Hands over the connections that are next to do a TLS handshake.
+  // Hands over the next connections that wait for a TLS handshake. Limits the number of handshakes
+  // in progress.
   void ShakeHands(Instant now) FRESHET_EXCLUDES(mutex_);
   // Publishes the thread's count of silent connections.
   void TellOfLobby() FRESHET_REQUIRES(mutex_);
-  // `why`: the reason, in a form for humans.
+  // `why`: the reason, for people to read.
   void Refuse(int descriptor, std::string_view why, Instant now);
   // Removes closed connections from the count.
   void Recount(Instant now) const FRESHET_REQUIRES(mutex_);
   // Removes from the count the connection that had this descriptor.
   void Forget(int descriptor) const FRESHET_REQUIRES(mutex_);
-  // Answers refused connections. Closes those that the client has closed, that are out of time, or
-  // all of them if `all` is set.
+  // Answers what refused connections send. Closes those that the client has closed, and those whose
+  // time has passed; if `all` is set, closes all.
   void SeeOff(Instant now, bool all);
   static void Tell(Leaving& leaving);
   [[nodiscard]] static bool IdentityOf(int descriptor, Identity* identity);

@@ -24,7 +24,7 @@ constexpr uint64_t kLeastTables = 32;
 constexpr uint64_t kLeastConnections = 8;
 constexpr uint64_t kLeastHttp = 4;
 // The number of descriptors for each HTTP connection that may be open. There are two, because the
-// same number of further connections may wait.
+// same number of further connections can wait (server/ports/arrivals.h).
 constexpr uint64_t kPerHttp = 2;
 // One descriptor in this many is for HTTP, so that probes and scrapers get through even if the
 // process has few descriptors.

@@ -43,7 +43,7 @@ FrameLimits FrameLimitsFor(int64_t metadata_bytes, int64_t streams_per_connectio
   return {.block_bytes = static_cast<uint64_t>(std::max(4 * metadata_bytes, kLeastBlock)),
           .block_frames = 256,
           .early_calls = static_cast<uint64_t>(std::max(streams_per_connection, kLeastCount)),
-          // A client may cancel all its open calls, and the same number once more.
+          // A client may cancel all its open calls, and as many again.
           .resets = static_cast<uint64_t>(std::max(2 * streams_per_connection, kLeastCount)),
           .idle = kLeastCount,
           // When the server ends a call, a window of data may still be on its way.
@@ -137,7 +137,8 @@ void FrameWatch::SeeCall(const FrameHead& head) {
   if ((head.flags & kEndStreamFlag) != 0) messages_.EndInput(head.stream);
   window_updates_ = std::min(window_updates_ + kUpdatesPerFrame, kMostUpdates);
   if (trusted_) return;
-  // gRPC never has more calls open, except for calls that it skips while it closes the connection.
+  // gRPC refuses calls beyond its limit, and a refused call is no longer open here. Only while gRPC
+  // closes the connection, it skips further calls in silence, and these stay open here.
   const bool too_many = messages_.open() > 2 * limits_.early_calls;
   if ((!settled_ && ++early_calls_ > limits_.early_calls) || too_many) {
     excess_ = "calls of a client that takes in no settings";

@@ -27,17 +27,18 @@ struct FrameLimits {
   uint64_t early_calls = 0;
   // Limits of one connection, within kWindow:
   uint64_t resets = 0;  // RST_STREAM
-  // SETTINGS, PRIORITY, GOAWAY, unknown frames, DATA that is empty or holds only a scrap of a
-  // message, and WINDOW_UPDATE and acknowledgements beyond those that answer the server:
+  // SETTINGS, PRIORITY, GOAWAY and unknown frames; DATA that is empty or holds only a scrap of a
+  // message (MessageFrames::kScrapBytes); and WINDOW_UPDATE frames and acknowledgements beyond the
+  // expected number:
   uint64_t idle = 0;
   // DATA frames of streams that are closed or were never open:
   uint64_t stray = 0;
   // Small DATA frames of one stream since the server last opened its window.
   uint64_t unread = 0;
 
-  // The key that another server of the fleet shows in the headers of a call, because its connection
-  // carries the calls of many clients. Once the key was shown, only header sizes are limited. The
-  // key directly follows the mark, which is not secret. Empty = no key is accepted.
+  // Another server of the fleet shows this key in the headers of a call. Its connection carries the
+  // calls of many clients, so from then on only header sizes are limited. The key directly follows
+  // `mark`, which is not secret (MarkOfKey in server/auth/on_behalf.h). Empty = no key is accepted.
   std::string_view mark;
   std::string_view key;
 
@@ -56,17 +57,17 @@ class FrameWatch {
   // Takes the next bytes from the client, in pieces of any size. Returns false if the client has
   // exceeded a limit: the caller then reads no more.
   [[nodiscard]] bool Take(std::string_view bytes);
-  // Takes bytes that the server is about to send, in pieces of any size. This is called before the
-  // write, because the client may answer before the write returns. After the first bytes, the
-  // client may acknowledge the server's settings, which come first. gRPC would stop enforcing its
-  // limits if it accepted an earlier acknowledgement.
+  // Takes bytes that the server is about to send, in pieces of any size. Must be called before the
+  // write, because the client can answer before the write returns. The server sends its settings
+  // first, so the client cannot acknowledge them before the first call of Sending. An earlier
+  // acknowledgement is not accepted as one, because gRPC 1.51 enforces no limit on calls after it.
   void Sending(std::string_view bytes);
   // Says that the last `bytes` bytes given to Sending were not sent. They come again with the next
   // call of Sending.
   void NotSent(size_t bytes) { unsent_ = bytes; }
   // Says that the kernel has accepted everything that gRPC has written.
   void AllLeft() { calls_in_write_ = answers_in_write_ = 0; }
-  // The memory that gRPC holds for the connection and that the server cannot influence: bytes of
+  // The amounts that gRPC holds for the connection beyond the server's control: memory for
   // messages, and calls opened since the kernel accepted gRPC's last complete write. Zero once the
   // key was shown.
   [[nodiscard]] WireHeld held() const;
@@ -78,8 +79,8 @@ class FrameWatch {
   [[nodiscard]] WireCalls calls() const {
     return {.opened = opened_, .open = messages_.open() + answers_in_write_};
   }
-  // A measure of the work that gRPC has had with all bytes so far: one for each frame and each
-  // message, kWorkOfCall for each call.
+  // The work that the client's bytes have caused gRPC so far, in units: 1 for each frame and each
+  // message, and kWorkOfCall for each call.
   static constexpr uint64_t kWorkOfCall = 8;
   [[nodiscard]] uint64_t work() const { return work_; }
   // Bytes of a message that are still to come in the present frame.
@@ -91,8 +92,8 @@ class FrameWatch {
 
  private:
   void See(const FrameHead& head);
-  // Called when the payload of a DATA frame has arrived. `bytes`: all bytes of the connection up to
-  // its end.
+  // Called when the payload of a DATA frame has arrived. `bytes`: the number of bytes that the
+  // connection has brought up to the end of the payload.
   void SeeData(uint64_t bytes);
   // Takes the next part of the payload of a frame that the server sends.
   void SeeSent(std::string_view part);

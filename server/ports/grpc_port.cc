@@ -31,9 +31,9 @@ constexpr size_t kBytesPerConnection = size_t{32} << 10;
 constexpr size_t kBytesPerCall = size_t{16} << 10;
 // The number of messages of the largest size that may be partly received at a time.
 constexpr size_t kPartialMessages = 16;
-// gRPC keeps a call that the server has ended until its answer was sent. kKeptPerCall: how many of
-// these gRPC may keep for each call that the server accepts. The limit is at least the calls of
-// kFullConnections full connections.
+// gRPC keeps a call that the server has ended until the answer has been sent. For each call that
+// the server accepts, gRPC may keep kKeptPerCall ended calls. In all, gRPC may always keep as many
+// as kFullConnections connections can have open.
 constexpr uint64_t kKeptPerCall = 4;
 constexpr uint64_t kFullConnections = 16;
 // The number of bytes that gRPC reads ahead on a stream before the server asks for a message. gRPC
@@ -124,8 +124,9 @@ class GrpcPort::CallBook final : public grpc::ContextAllocator {
     CHECK(found != calls_.end(), "a call of another book");
     Hear(found->second);
   }
-  // Notes the turn of calls that have sent no message, because they do not wait for gRPC's threads.
-  // Must be called periodically.
+  // Reports all calls that were noted before the previous Look as heard, even those without a
+  // message. A call whose client sends no message does not wait for gRPC's threads, so it must not
+  // stay unheard. Must be called periodically.
   void Look() FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     for (const auto& [context, serial] : noted_before_) {
@@ -141,7 +142,7 @@ class GrpcPort::CallBook final : public grpc::ContextAllocator {
       const MutexLock lock(mutex_);
       const auto found = calls_.find(context);
       CHECK(found != calls_.end(), "a call of another book");
-      // A call that gRPC creates and drops during shutdown has no network.
+      // A call that gRPC creates and drops during shutdown was never noted, so it has no network.
       Hear(found->second);
       call = std::move(found->second);
       calls_.erase(found);

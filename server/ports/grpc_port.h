@@ -42,9 +42,9 @@ class GrpcPort {
   // Accepts no more connections, gives open calls one second to finish, and ends. Idempotent.
   void Stop();
 
-  // Sets gRPC's memory limit for the current number of connections and for `calls` calls, and lets
-  // waiting connections check again if they may be read. Must be called periodically. Before the
-  // first call the maximum numbers apply.
+  // Sets gRPC's memory limit for the current number of connections and for `calls` calls. Also
+  // wakes connections that wait until gRPC may read them (WireTurns::Look). Must be called
+  // periodically. Until the first call, the limit is that for the maximum numbers.
   void Allow(size_t calls);
   // See Connections::Cut.
   void Cut(const std::set<Peer>& peers) { connections_.Cut(peers); }
@@ -65,7 +65,7 @@ class GrpcPort {
   const ServerConfig& config_;
   Door& door_;
   const FrameLimits frame_limits_;
-  // Connections that gRPC has not freed yet may outlive the port.
+  // Shared, because connections that gRPC has not freed yet can outlive the port.
   const std::shared_ptr<WireShares> wire_shares_ = std::make_shared<WireShares>();
   const std::shared_ptr<WireTurns> wire_turns_;
   Connections connections_;

@@ -100,7 +100,7 @@ void HttpAnswerer::Run() {
     const MutexLock lock(mutex_);
     std::deque<Call> behind = std::move(running_.extract(client).mapped());
     behind_ -= behind.size();
-    // The same thread or another one takes these calls next.
+    // Puts back the client's calls that Next reached while this call ran, in their old order.
     for (auto next = behind.rbegin(); next != behind.rend(); ++next) {
       calls_.PutBack(client, std::move(*next));
     }

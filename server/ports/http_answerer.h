@@ -66,10 +66,10 @@ class HttpAnswerer {
   mutable Mutex mutex_;
   Condition wake_;
   ClientTurns<Call> calls_ FRESHET_GUARDED_BY(mutex_);
-  // Has an entry for each client with a running call: the other calls of the client that had their
-  // turn meanwhile.
+  // The clients with a running call. For each, the further calls that Next has reached meanwhile:
+  // they wait until the running call has ended.
   std::map<std::string, std::deque<Call>> running_ FRESHET_GUARDED_BY(mutex_);
-  size_t behind_ FRESHET_GUARDED_BY(mutex_) = 0;  // calls in running_
+  size_t behind_ FRESHET_GUARDED_BY(mutex_) = 0;  // number of calls that wait in running_
   bool stopping_ FRESHET_GUARDED_BY(mutex_) = false;
 };
 

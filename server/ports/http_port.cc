@@ -40,8 +40,8 @@ using Ticket = HttpAnswerer::Ticket;
 // New connections that are taken before open ones are served again. If only one were taken at a
 // time, each would have to wait until all open connections were served.
 constexpr int kTakenAtOnce = 64;
-// A call of the console can wait for seconds. One call of each client runs at a time, so a client
-// leaves threads to others.
+// A call of the console can take seconds. Only one call of each client runs at a time, so no client
+// can occupy all threads.
 constexpr size_t kConsoleThreads = 4;
 // The time for sending the remaining answers when the port stops.
 constexpr Duration kStopTime = Duration::Seconds(1);
@@ -140,9 +140,9 @@ class HttpPort::Impl {
   void RemoveUnsent(size_t bytes, const Connection& by);
   // Sets HttpRequest::client and ::admin.
   void Recognise(HttpRequest* request) const;
-  // Takes a place for a large body of the client. If none is free, closes the connection with the
-  // oldest slow body to get its place. If the client has large bodies itself, this is one of the
-  // client's connections.
+  // Takes a place for a large body of the client. If no place is free, evicts the connection with
+  // the oldest slow body and takes its place. If the client has large bodies itself, only its own
+  // connections can be evicted.
   [[nodiscard]] std::optional<Places::Place> TakeLargePlace(const HttpRequest& head);
 
   const std::vector<HttpRoute> routes_;
@@ -204,7 +204,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     seat_ = seat;
     BeginRequest();
     if (tls_ == nullptr) return Read();
-    // The handshake counts towards the time of the first request.
+    // The time limit of the first request includes the handshake.
     port_.ShakeHands(*this);
   }
   // Until the handshake ends, the handshake thread owns the connection, except for its state.
@@ -231,7 +231,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     ForgetLarge();
     deadline_.cancel();
     if (shaking_hands_) {
-      // The handshake thread will notice.
+      // still_wanted stops the handshake on its thread.
       given_up_ = true;
       ++port_.closing_;
       (void)shutdown(socket_.native_handle(), SHUT_RDWR);
@@ -288,7 +288,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
       if (!e && turn == self->deadline_turn_) self->OnDeadline();
     });
   }
-  // Starts the clock of a request.
+  // Starts the time limit of a request.
   void BeginRequest() {
     request_end_ = Clock::now() + port_.options_.request_time.chrono();
     request_timed_ = true;
@@ -332,7 +332,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     auto on_read = [self = shared_from_this()](const error_code& error, size_t size) {
       self->OnRead(error, size);
     };
-    // Bytes after the end are discarded, so they need not be decrypted.
+    // The server ignores what comes after its last answer, so it need not decrypt these bytes.
     if (tls_ != nullptr && state_ != State::kLingering) {
       tls_->async_read_some(asio::buffer(chunk_), std::move(on_read));
     } else {
@@ -347,7 +347,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
       if (error || lingering_bytes_ > kMaxLingeringBytes) return Close();
       return Read();
     }
-    // If the request took too long, its answer is being written now.
+    // If the request timed out during the read, the answer 408 is being written now.
     if (state_ != State::kReading) return;
     if (error) return Close();
     reader_.Give({chunk_.data(), size});
@@ -517,7 +517,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
   bool shaking_hands_ = false;
   std::atomic<bool> given_up_{false};  // closed during the handshake
   bool reading_ = false;               // a read is in progress
-  bool request_timed_ = false;         // the clock of a request runs
+  bool request_timed_ = false;         // the time limit of a request runs
   Clock::time_point request_end_;
   bool head_only_ = false;
   bool keep_alive_ = false;  // requested by the client

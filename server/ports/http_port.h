@@ -25,12 +25,17 @@ struct HttpOptions {
   // Called for every request of a route, on the event loop. If it returns an answer, the request is
   // refused with that answer. Unset = no request is refused.
   std::function<std::optional<HttpResponse>(const HttpRoute&, const HttpRequest&)> guard;
-  // Open connections. A client is a network here (server/base/client_network.h). At the cap a new
-  // connection replaces a connection of the client that has the most: the one that has been longest
+  // Open connections. A client is a network here (server/base/client_network.h). At the cap, a new
+  // connection evicts a connection of the client that has the most: the one that has been longest
   // without a complete request. If no client has more than one connection, and the one to be
-  // replaced is younger than a second, the new connection is closed instead. It is also closed
-  // while the closed connections with unfinished handshakes exceed a quarter of the cap. The same
-  // number of further connections may wait to be taken; networks take turns.
+  // evicted is younger than a second, the new connection is closed instead.
+  //
+  // A connection that is closed during its handshake keeps its resources until the handshake thread
+  // notices. While more than a quarter of max_connections are in this state, all new connections
+  // are closed.
+  //
+  // Up to max_connections further connections can wait until the port takes them; networks take
+  // turns (server/ports/arrivals.h).
   size_t max_connections = 256;
   // TLS handshakes of one client that are in progress at a time; its other handshakes wait. A
   // separate thread does them, so that requests do not wait for their processor time.
@@ -50,12 +55,12 @@ struct HttpOptions {
   // Sets HttpRequest::admin and HttpRequest::client. Waiting requests of one client are limited as
   // core/base/shares.h says. Unset = each address is a client.
   std::function<void(HttpRequest*)> recognise;
-  // Requests with a body larger than `sizes` allows, counted from their header to their answer. A
-  // client (`recognise`) may have a share of them (core/base/shares.h). Beyond that, a new body
-  // replaces the oldest body that is still incomplete after large_body_time. If the client has
-  // large bodies itself, only one of these is replaced. If there is no such body, the request gets
-  // 503. After large_body_time, a body slower than limits::kLeastBytesPerSecond ends with 408. Only
-  // requests that `guard` admits count.
+  // The maximum number of requests with a body larger than `sizes` allows, each counted from its
+  // header to its answer. Only requests that `guard` admits count. A client (`recognise`) may have
+  // a share of them (core/base/shares.h). If there is no place for a new body, it replaces the
+  // oldest body that is still incomplete after large_body_time. If the client has large bodies
+  // itself, only one of them can be replaced. If no body can be replaced, the request gets 503.
+  // After large_body_time, a body slower than limits::kLeastBytesPerSecond ends with 408.
   size_t max_large_bodies = limits::kMaxLargeHttpBodies;
   Duration large_body_time = Duration::Seconds(1);
   // The maximum number of bytes of unsent answers. At the cap, the client with the most unsent

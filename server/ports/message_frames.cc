@@ -30,8 +30,8 @@ void MessageFrames::EndInput(uint32_t stream) {
   Stream* const reading = Reading(stream);
   if (reading == nullptr) return;
   reading->input_ended = true;
-  // If the call has only one message, the server reads it at once, and does not open the window
-  // again.
+  // The server reads the only message of a call at once, and does not open the window again. So all
+  // bytes of such a call count as read.
   if (reading->messages > 1) return;
   reading->ahead = INT64_MAX;
   ForgetRead(reading);

@@ -99,10 +99,11 @@ class Connection {
     const size_t most = turns_->MayRead(network_, descriptor_, ran && HasBytes(descriptor_));
     if (ran || most == 0) run_began_ = watch_->work();
     waited_ |= most == 0;
-    // The rest of a frame cannot open a call.
+    // The rest of the current DATA frame may be read in addition, because it cannot open a call.
     return most == 0 ? 0 : most + watch_->data_left();
   }
-  // Notes the end of a read. gRPC may not try to read again while the socket holds no bytes.
+  // Notes the end of a read. If the socket holds no bytes, the run ends now, because gRPC might not
+  // try to read again.
   void HasRead() FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     if (!watch_ || !waited_ || HasBytes(descriptor_)) return;
@@ -171,8 +172,8 @@ class Connection {
     if (turns_ == nullptr) return;
     WireCalls now = watch_->calls();
     // Calls from another server of the fleet are not counted, because they delay no other calls.
-    // After the end of the connection, gRPC does not receive the last bytes, so these open no
-    // calls.
+    // Once the connection has ended, gRPC does not get the bytes that were read last, so they open
+    // no calls.
     if (watch_->trusted() || over_) now.opened = told_.opened;
     if (over_) now.open = 0;
     if (now == told_) return;
@@ -194,7 +195,7 @@ class Connection {
   IpAddress network_ FRESHET_GUARDED_BY(mutex_);
   bool over_ FRESHET_GUARDED_BY(mutex_) = false;
   uint64_t run_began_ FRESHET_GUARDED_BY(mutex_) = 0;  // FrameWatch::work when the run began
-  bool waited_ FRESHET_GUARDED_BY(mutex_) = false;     // since the socket was last drained
+  bool waited_ FRESHET_GUARDED_BY(mutex_) = false;     // has waited since the last Drained
   WireCalls told_ FRESHET_GUARDED_BY(mutex_);          // as last reported to turns_
 };
 

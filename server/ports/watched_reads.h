@@ -25,8 +25,8 @@ struct WireBooks {
 // All functions are thread-safe.
 
 // Watches the reads of a plain-text connection from now on. If a client exceeds a limit or its
-// share, its connection is no longer read, and appears to gRPC as reset. WireTurns decides when
-// other clients are read. Returns false if the descriptor is too high.
+// share (WireShares), its connection is no longer read, and appears to gRPC as reset. All other
+// connections are read when WireTurns permits it. Returns false if the descriptor is too high.
 [[nodiscard]] bool WatchSocket(int descriptor, const FrameLimits& limits, const WireBooks& books);
 // Watches a TLS connection in the same way. `hand_over` passes the connection to gRPC, which
 // creates the TLS session during the call. It is not called if WatchTls returns false.

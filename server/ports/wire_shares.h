@@ -1,7 +1,7 @@
-// Divides among clients the memory that gRPC 1.51 uses without the server's knowledge: calls whose
-// answers cannot be sent because their client reads nothing, and unfinished or unread messages.
-// gRPC has one memory limit for all connections. A client that used all of it would make calls of
-// other clients fail.
+// Divides among clients the memory that gRPC 1.51 uses outside the server's control: for calls
+// whose answers cannot be sent because their client reads nothing, and for unfinished or unread
+// messages. gRPC has one memory limit for all connections. A client that used all of it would make
+// calls of other clients fail.
 #ifndef FRESHET_SERVER_PORTS_WIRE_SHARES_H_
 #define FRESHET_SERVER_PORTS_WIRE_SHARES_H_
 

@@ -60,7 +60,8 @@ void WireTurns::Heard(const IpAddress& network, uint64_t age) {
   const auto it = networks_.try_emplace(network.pieces).first;
   Calls calls = it->second.calls;
   ++calls.heard;
-  // The call may have been read in the age before it was made. If so, it is subtracted there.
+  // gRPC may have read the call in the age before it created the call. If the age of its creation
+  // has no unheard call, the call is subtracted from the other age.
   uint64_t& its = calls.unheard[age % 2];
   uint64_t& others = calls.unheard[(age + 1) % 2];
   if (its > 0) {
@@ -125,7 +126,8 @@ void WireTurns::Look() {
   if (++looks_ >= kLooksPerAge && made_[(age_ + 1) % 2] == 0) ForgetUnmade();
   for (auto it = networks_.begin(); it != networks_.end();) {
     const auto next = std::next(it);
-    // gRPC may have stopped reading a connection for reasons of its own.
+    // A woken connection counts as running until its run ends. gRPC can stop reading a connection
+    // without ending the run, so Look ends all runs.
     it->second.running.clear();
     for (size_t i = 0; i < runs_; ++i) WakeOne(it);
     Tidy(it);
@@ -134,7 +136,8 @@ void WireTurns::Look() {
 }
 
 void WireTurns::ForgetUnmade() {
-  // The server has heard all calls that gRPC made from its reads in the previous age.
+  // The server has heard all calls that gRPC created from its reads in the previous age. So gRPC
+  // never created the calls of that age that are still unheard.
   ++age_;
   looks_ = 0;
   for (auto it = networks_.begin(); it != networks_.end();) {

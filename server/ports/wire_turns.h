@@ -40,32 +40,33 @@ struct WireCalls {
 // share is not read. The server can end these calls without more bytes from the client. Open calls
 // do not count here, because they may need more bytes; StreamSet limits them.
 //
-// Limits runs, too. A run is what gRPC reads from a connection without looking at the others. At
-// the end of a run, the connection waits until gRPC has looked at the others. While connections of
-// a network wait, only a few of its connections have a run at a time, and they take turns. So a
-// network with many busy connections delays the others by a few runs, not by a run for each
+// Also limits runs. A run is what gRPC reads from one connection without turning to others. At the
+// end of a run, the connection waits until gRPC has turned to others. While connections of a
+// network wait, at most kRuns of its connections have a run at a time, and they take turns. So a
+// network with many busy connections delays other networks by a few runs, not by a run for each
 // connection.
 //
-// Each call that gRPC creates is heard once, and ends once after that. gRPC silently creates no
-// call for some HEADERS frames, for example if the client cancelled the call at once. These frames
-// cause no delay while few of the calls that gRPC has created are unheard. They are forgotten when
-// the server has heard all calls that gRPC created at the same time. Thread-safe.
+// Every call that gRPC creates must be reported once to Heard, and later once to Ended. gRPC
+// silently creates no call for some HEADERS frames, for example if the client cancelled the call at
+// once. The calls of these frames stay unheard, but delay nobody while few created calls are
+// unheard. Look forgets them when the server has heard all calls that gRPC created at the same
+// time. Thread-safe.
 class WireTurns {
  public:
   // Below this number, unheard calls count as few.
   static constexpr uint64_t kFew = 64;
   // The number of unheard calls that a network may always have.
   static constexpr uint64_t kLeast = 4;
-  // The bytes of the shortest call. The bytes that may be read at a time are limited so that gRPC
-  // does not get more than kFew calls, but are at least kPiece, plus the rest of a frame that has
-  // begun.
+  // The size in bytes of the shortest call. A read may have this many bytes for each call up to
+  // kFew, so that it cannot bring more calls. In any case it may have kPiece bytes, plus
+  // the rest of a frame that has begun.
   static constexpr size_t kLeastBytesPerCall = 17;
   static constexpr size_t kPiece = 256;
   // After this many calls of Look, gRPC has certainly created calls from the bytes that it had read
   // before.
   static constexpr int kLooksPerAge = 4;
 
-  // Makes the reader that waits for a socket try again.
+  // Makes gRPC try again to read a waiting socket.
   using Wake = std::function<void(int descriptor)>;
   // `runs`: how many connections of one network may have a run at a time while others of this
   // network wait.
@@ -92,8 +93,8 @@ class WireTurns {
   void Drained(const IpAddress& network, int descriptor) FRESHET_EXCLUDES(mutex_);
   // Notes that the socket is closed. It is not woken any more.
   void Forget(const IpAddress& network, int descriptor) FRESHET_EXCLUDES(mutex_);
-  // Forgets calls that gRPC has not created, and wakes waiting sockets of each network. Must be
-  // called periodically.
+  // Forgets unheard calls that gRPC never created, and wakes waiting sockets of each network. Must
+  // be called periodically.
   void Look() FRESHET_EXCLUDES(mutex_);
   // Ends all reads, for a shutdown. Otherwise the server would first process everything that
   // clients have sent.
