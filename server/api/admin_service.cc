@@ -211,8 +211,9 @@ void SetHostPoliteness(
     context.router.SubmitAlways(
         SlotOfHost(host), event, [&context, call, host, pages](const Reply& reply) {
           if (!reply.status.ok()) return call->Answer(GrpcStatusOf(reply.status));
-          // The host's pages are filed again according to the new interval. This call does not wait
-          // until that is done. Calls that arrive while a filing pass runs share the next pass.
+          // The host's shard files all its pages again (EpochRunner::RequestFiling), because the
+          // new interval changes when the host's pages can be crawled. This call does not wait for
+          // the end of that pass. Calls that arrive during a pass share the next one.
           if (pages) {
             (void)context.router.OwnerOf(SlotOfHost(host)).Query([](const auto& view) {
               view.epochs.RequestFiling([](const auto&) {});
@@ -238,8 +239,8 @@ void SetPolitenessDefaults(
     UnaryCall<v1::SetPolitenessDefaultsRequest, v1::SetPolitenessDefaultsResponse>* call) {
   const StatusOr<std::function<void(Settings*)>> set = ConvertDefaults(call->request());
   if (!set.ok()) return call->Answer(GrpcStatusOf(set.status()));
-  // The change fills this in when it runs. Other changes can run first, so the old state is not
-  // known before.
+  // The change fills in this outcome when it runs. Other changes can run first, so the old state is
+  // not known until then.
   struct Outcome {
     PolitenessDefaults before;
     PolitenessDefaults now;

@@ -38,7 +38,8 @@ class CallAudit {
   void SetBefore(std::string json) { entry_.before = std::move(json); }
   // Sets the state after the call, as JSON; by default it is the response.
   void SetAfter(std::string json) { entry_.after = std::move(json); }
-  // Sets the target of the change. Only for changes that programs may make all the time.
+  // Sets the target of the change. The audit log limits repeated changes of one target to a few
+  // entries a minute, so set it only for changes that programs can make all the time.
   void SetTarget(std::string target) { target_ = std::move(target); }
   // Notes that the call has changed something, even if it fails.
   void NoteChange() { changed_ = true; }

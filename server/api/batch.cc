@@ -22,7 +22,7 @@ const PageKey* PageOf(const Event& event) {
   if (const auto* recheck = std::get_if<RecheckPage>(&event)) return &recheck->key;
   if (const auto* signal = std::get_if<SignalChange>(&event)) return &signal->key;
   if (const auto* report = std::get_if<ReportCrawl>(&event)) {
-    // A result that names no page is checked by its lease.
+    // If a result names no page, the shard checks the page of its lease instead.
     return report->key ? &*report->key : report->as_sent ? &*report->as_sent : nullptr;
   }
   return nullptr;
@@ -95,7 +95,7 @@ bool Batch::Submit(Router& router, Done done) && {
   const auto settle = [rest](std::vector<Reply> replies) {
     CHECK(replies.size() == rest->places.size());
     auto& statuses = *rest->ack.mutable_statuses();
-    // Notes that were made during the conversion come first.
+    // The notes of the conversion come before those of the shard.
     for (auto it = rest->notes.rbegin(); it != rest->notes.rend(); ++it) {
       std::vector<std::string>& notes = replies[it->first].notes;
       notes.insert(notes.begin(), std::move(it->second));

@@ -42,7 +42,8 @@ void CallReactor::Begin() {
   self_ = shared_from_this();
   const std::shared_ptr<OpenCall> own = self_;
   host_.streams.Add(own);
-  // A dismissed call reads, too, because gRPC then reports when the client has gone.
+  // Reads even if the call was dismissed: a pending read makes gRPC report when the client has
+  // gone.
   StartRead(&incoming_);
 }
 

@@ -57,7 +57,8 @@ class CallReactor : public grpc::ServerGenericBidiReactor,
   [[nodiscard]] grpc::Status stopped() const FRESHET_EXCLUDES(mutex_);
 
  protected:
-  // Returns true if even a short message waits for the turn of its client.
+  // Returns true if even a short message must wait for the turn of its client
+  // (server/api/message_turns.h).
   [[nodiscard]] virtual bool TakesTurn() const { return false; }
   // Called when the message has come and the call is admitted.
   virtual void OnRequest(grpc::ByteBuffer* bytes) = 0;

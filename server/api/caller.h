@@ -30,9 +30,9 @@ namespace freshet {
 [[nodiscard]] bool AddCertificate(const grpc::CallbackServerContext& call,
                                   std::vector<std::string>* names, Instant* ends);
 
-// Checks that the caller of a method for servers of the fleet is such a server. PermissionDenied:
-// the caller is not. A call from another server carries the key of this process, which only its
-// fleet knows.
+// If the method is only for servers of the fleet, checks that the caller is one. PermissionDenied:
+// it is not. A call from another server carries the key of this process, which only its fleet
+// knows.
 [[nodiscard]] Status CheckServer(const MethodRule& rule, const ShownByClient& shown);
 
 // Checks the caller of a method against the table of methods (Authoriser::Authorise), which counts

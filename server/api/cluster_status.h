@@ -31,7 +31,7 @@ struct ClusterStatus {
   uint64_t assignments_elsewhere = 0;
   uint64_t items_sent_unanswered = 0;  // the part of items_sent_on that got no answer
   RateSharingStatus rate;
-  uint32_t learned_from = 0;  // number of other divisions whose totals are in use
+  uint32_t learned_from = 0;  // number of other divisions whose EpochTotals are in use
 };
 
 }  // namespace freshet

@@ -110,8 +110,8 @@ struct EngineParts {
 // Threads for work that waits for the disk.
 struct WorkParts {
   Background& background;
-  // For work that takes long on the disk, such as checkpoints and compactions. Only a few jobs may
-  // be under way.
+  // For work that takes long on the disk, such as checkpoints and compactions. `upkeeps` limits the
+  // number of accepted jobs.
   Background& upkeep;
   Slots& upkeeps;
 };

@@ -135,8 +135,8 @@ Status CheckMode(const ServerContext& context, const CrawlRecord& before,
                     "frontier.enabled is false");
 }
 
-// Whether the change requires all pages to be filed again, because pages can become eligible
-// earlier or later.
+// Whether the change makes pages eligible earlier or later. If so, the index must file all pages
+// again (EpochRunner::RequestFiling).
 bool FilesAnew(const ServerContext& context, const CrawlRecord& before, const CrawlRecord& record) {
   const auto shadow = [&context](const CrawlRecord& crawl) {
     return context.crawls.ModeOf(crawl) == FrontierMode::kShadow;
@@ -240,7 +240,8 @@ class HostLister : public std::enable_shared_from_this<HostLister> {
     GoOn();
   }
 
-  // Continues after an answer. If the division has no more hosts, token_ is empty.
+  // Continues after a shard or another division has added its hosts. If token_ is empty, the
+  // present division has no more hosts.
   void GoOn() {
     if (token_.empty() && spans_) ++division_;
     const bool over =
@@ -259,7 +260,7 @@ class HostLister : public std::enable_shared_from_this<HostLister> {
   ListHostsCall& call_;
   HostQuery query_;
   uint32_t division_;
-  std::string token_;  // the page token of another division
+  std::string token_;  // the token of the present division; empty = its beginning or its end
   size_t shard_ = 0;
   uint32_t next_ = 0;
 };
@@ -278,7 +279,7 @@ void HostToProto(const HostStatus& host, const ShardView& view, v1::HostState* o
 void FollowCrawl(const ServerContext& context, const CrawlRecord& before,
                  const CrawlRecord& record) {
   if (FilesAnew(context, before, record)) {
-    // Files all pages again, because some pages still wait according to the old settings.
+    // Without a new filing, some pages would keep waiting by the old settings.
     for (Shard* shard : context.router.shards()) {
       (void)shard->Query([](const auto& view) { view.epochs.RequestFiling([](const auto&) {}); });
     }

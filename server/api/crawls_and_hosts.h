@@ -56,7 +56,7 @@ void ReadHostBefore(const ServerContext& context, const std::string& host, Call*
     }
     next();
   };
-  // If too many reads already wait at the shard, the audit log gets no state before the call.
+  // If the shard is too busy for another read, the audit entry lacks the state before the call.
   const PushOutcome asked =
       context.router.OwnerOf(SlotOfHost(host)).Read(read, call->caller().claim().client);
   if (asked != PushOutcome::kTaken) next();

@@ -11,8 +11,8 @@
 
 namespace freshet {
 
-// The reason why the server on a node should not end; empty = it may end. After its end, Kafka
-// makes one of the standbys active. Thread-safe.
+// The reason why the server on a node should not end; empty = it may end. Once the server has
+// ended, Kafka makes one of the standbys active. Thread-safe.
 [[nodiscard]] std::string WhyNotDrained(const std::string& node,
                                         const std::vector<v1::FleetStandby>& standbys);
 

@@ -151,8 +151,8 @@ StatusOr<std::optional<CrawlOutcome>> ConvertOutcome(const v1::CrawlResult& resu
   return std::nullopt;
 }
 
-// Drops a digest that is too long. Without a digest the content cannot be compared. So it counts as
-// changed, unless the result says otherwise.
+// Drops a digest that is too long. Without a digest, the server cannot compare the content, and
+// counts it as changed unless the result says otherwise.
 void DropDigest(const v1::CrawlResult& result, ReportCrawl* report,
                 std::vector<std::string>* notes) {
   Note("content_digest",
@@ -456,7 +456,8 @@ StatusOr<std::string> ConvertHost(std::string_view text) {
   const StatusOr<CanonicalUrl> canonical =
       Canonicalise(url ? std::string(text) : fmt::format("http://{}/", text));
   if (canonical.ok()) return canonical->host;
-  // The reason names a host within a URL. Here the field itself is the host.
+  // The reason begins with "host ", because it is about a part of a URL. Here the whole field is
+  // the host, so the word is removed.
   std::string_view reason = ReasonOf(canonical.status());
   constexpr std::string_view kPart = "host ";
   if (reason.starts_with(kPart)) reason.remove_prefix(kPart.size());

@@ -81,8 +81,8 @@ struct PollOrigin {
 
 // Sets the size of the poll in the signals of one message. The size is `origin.size` if set,
 // otherwise the number of distinct pages of the same host and source in the message. If the poll
-// has several pages, the signals of one host and source also get a common number. Precondition: all
-// events come from ConvertSignal.
+// has several pages, the signals of one host and source also get the same poll number
+// (SignalChange::poll). Precondition: all events come from ConvertSignal.
 void SetPolls(const PollOrigin& origin, std::vector<RoutedEvent>* signals);
 
 // --- Politeness

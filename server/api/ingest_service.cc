@@ -142,7 +142,7 @@ uint32_t GenerationFor(const ServerContext& context, const v1::CrawlResult& resu
 }
 
 // Unavailable: a later run of this division issued the lease. In a cluster, another server may have
-// replaced this one without this one's knowledge. The new server knows the lease.
+// taken over the division without this server's knowledge. The other server knows the lease.
 Status CheckRun(const ServerContext& context, const v1::CrawlResult& result, uint32_t generation) {
   const LeaseId lease(result.lease_id());
   if (!context.config.cluster.configured() || GenerationOfLease(lease) <= generation) return {};

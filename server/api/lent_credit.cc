@@ -113,7 +113,8 @@ std::optional<LentCredit::Call> LentCredit::WholeCredit(uint64_t free, Instant n
     if (its.asked || its.rests_until > now) continue;
     if (idle || its.gives || its.try_after <= now) candidates.push_back(i);
   }
-  // The worker's own server also takes part in the draw. If it wins, the credit stays there.
+  // Unless it is idle, the worker's own server takes part in the draw, too. If it wins, the credit
+  // stays there.
   if (candidates.empty()) return std::nullopt;
   const uint64_t chance = random_.Below(candidates.size() + (idle ? 0 : 1));
   if (chance == candidates.size()) return std::nullopt;

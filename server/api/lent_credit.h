@@ -29,12 +29,13 @@ namespace freshet {
 // The lent credit of one worker. Thread-safe. `context` outlives this.
 class LentCredit : public std::enable_shared_from_this<LentCredit> {
  public:
-  // If the credit is less than one page for each division, all of it goes to one division at random
-  // for this time, or stays with the worker's own server. Once that server has not used the credit
-  // for this time, the credit is always lent.
+  // A credit of less than one page for each division is not divided. A random draw decides whether
+  // one division gets all of it for kIdle, or the worker's own server keeps it. If that server has
+  // not used the credit for kIdle, it takes no part in the draw.
   static constexpr Duration kIdle = Duration::Seconds(1);
-  // If a division had no pages, it is asked again after kTryAfter, and this call waits for kTryFor.
-  // A division that is never asked for pages might get no part of the crawl rate.
+  // A division that had no pages is left out of the draw for kTryAfter, unless the worker's own
+  // server is idle. When the division is asked again, the call waits for pages for kTryFor. A
+  // division that is never asked for pages might get no part of the crawl rate.
   static constexpr Duration kTryAfter = Duration::Seconds(10);
   static constexpr Duration kTryFor = Duration::Seconds(4);
   // The time for which a share is lent.
@@ -62,8 +63,8 @@ class LentCredit : public std::enable_shared_from_this<LentCredit> {
   void Lend() FRESHET_EXCLUDES(mutex_);
   // Notes that the worker's own server has handed out a page to it.
   void OnServed() FRESHET_EXCLUDES(mutex_);
-  // Stops lending. The worker gets the lent credit back at once. Pages that still arrive afterwards
-  // are given back. Idempotent.
+  // Stops lending. The worker gets the lent credit back at once. The leases of pages that still
+  // arrive are returned. Idempotent.
   void Recall() FRESHET_EXCLUDES(mutex_);
 
  private:

@@ -101,7 +101,7 @@ void MessageTurns::Perform(Message message) {
   if (message.kind != Kind::kLong) return;
   const MutexLock lock(mutex_);
   --long_;
-  // A helper must handle the next long message, because this thread might take a message of another
+  // Wakes a helper for the next long message, because this thread might take a message of another
   // kind next.
   if (MayBe(Kind::kLong)) Wake(kForAny);
 }

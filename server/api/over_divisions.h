@@ -29,12 +29,12 @@ struct DivisionAnswer {
 };
 using DivisionAnswers = std::vector<DivisionAnswer>;
 
-// Sends each request to the server of the division that is paired with it, on behalf of a client.
-// `done` is called once, on any thread, possibly before this function returns. It gets one answer
-// for each request, in the order of the requests. If `patience` is set, `done` is called after this
-// time at the latest, and missing answers are Unavailable. If `patience` is unset, `done` is called
-// when all divisions have answered or cannot be reached. A server that accepts the request but
-// never answers then delays `done` indefinitely. Thread-safe.
+// `requests` pairs each request with a division. Sends each request to the server of its division,
+// on behalf of a client. `done` is called once, on any thread, possibly before this function
+// returns. It gets one answer for each request, in the order of the requests. If `patience` is set,
+// `done` is called after this time at the latest, and missing answers are Unavailable. If
+// `patience` is unset, `done` is called when all divisions have answered or cannot be reached. A
+// server that accepts the request but never answers then delays `done` indefinitely. Thread-safe.
 void AskDivisions(const ServerContext& context, std::string_view path, ShownByClient client,
                   const std::vector<std::pair<uint32_t, grpc::ByteBuffer>>& requests,
                   std::optional<Duration> patience, std::function<void(DivisionAnswers)> done);

@@ -189,7 +189,8 @@ class Lister final : public ListStream {
       AddPage(pages_[i], explanations_[i], context_.sources, &response);
     }
     const uint64_t pages = pages_.size();
-    // While a client does not read, only the bytes of the message are held.
+    // Frees the pages now, so that only the bytes of the message are held while the client does not
+    // read.
     std::vector<PageRecord>().swap(pages_);
     std::vector<Explanation>().swap(explanations_);
     WriteOn(pages, std::move(response));

@@ -49,7 +49,8 @@ class PullingWorker final : public AssignmentSink {
 void PullPages(const ServerContext& context, const PagePull& pull,
                std::function<void(std::vector<Assignment>)> done) {
   if (context.dispatcher.pause() || !context.dispatcher.stalled().ok()) return done({});
-  // The claim names no client, because operators decide which crawl ids are scheduled.
+  // The classes count against no client's share (Claim), because operators, not clients, decide
+  // which crawl ids are scheduled.
   const StatusOr<TakenClasses> classes =
       context.crawls.ClassesOf(pull.crawl_ids, Claim(), context.clock.Now());
   if (!classes.ok()) return done({});

@@ -120,7 +120,8 @@ void DoInAll(const ServerContext& context, UnaryReactor* call) {
 
 // --- Settings, which change in the same order in a whole fleet (SettingsSharing)
 
-// Adds the lists of the other divisions to the response, and answers.
+// If the response shows counts of a source or crawl id, adds those of the other divisions
+// (ListingOf). Then answers.
 void AnswerWithOthers(const ServerContext& context, UnaryReactor* call) {
   const std::optional<Listing> listing = ListingOf(&call->AnyResponse());
   if (!listing) return call->Answer(grpc::Status::OK);
@@ -153,7 +154,8 @@ void HandleSetting(const ServerContext& context, UnaryReactor* call, bool remova
   if (context.router.division().keeps()) {
     call->SetLast([&context, call, shared, removal](const grpc::Status& own) {
       if (!removal) return HaveOthersFollow(context, call, own);
-      // Another division may have the source or crawl id even if the keeper does not.
+      // All divisions run a removal, because another one may have the source or crawl id even if
+      // the keeper does not.
       FinishInOthers(context, call, own, [shared] { shared->Publish(nullptr); });
     });
   } else if (call->shown().sent_on) {
@@ -169,8 +171,8 @@ void HandleSetting(const ServerContext& context, UnaryReactor* call, bool remova
 
 // --- Pause
 
-// Pauses without the keeper: every server that can be reached pauses, and the keeper learns of it
-// later.
+// Called if the keeper does not answer: pauses every other server that can be reached. The keeper
+// learns of the pause later (SettingsSharing::KeepPause).
 void PauseOthersToo(const ServerContext& context, UnaryReactor* call, const Status& keeper) {
   const SlotDivision own = context.router.division();
   std::vector<std::pair<uint32_t, grpc::ByteBuffer>> requests;

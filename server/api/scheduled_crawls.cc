@@ -35,7 +35,8 @@ struct PageNews {
   std::string host;
   bool known = false;
   bool never = false;  // the page must never be crawled again
-  // In shadow mode the page's outcome does not matter, and the client gets the frontier's outcome.
+  // The crawl id is in shadow mode. The client then gets the frontier's outcome, whatever becomes
+  // of the page.
   bool shadow = false;
   // The result of a fetch; unset = there is none, or the client may not report results.
   std::optional<ReportCrawl> report;
@@ -53,7 +54,7 @@ struct PutUnderWay {
   // For each event, the URL whose outcome depends on the event, as an index into the URLs given to
   // the frontier; unset = none.
   std::vector<std::optional<size_t>> asked;
-  uint64_t since = 0;  // when the call began; all entries that it makes are at least this new
+  uint64_t since = 0;  // when the call began; entries that the call makes are not older
 };
 
 PageNews NewsOf(const ServerContext& context, FrontierMode mode, const FrontierName& name,
@@ -127,8 +128,8 @@ std::vector<FrontierName> TakeReplies(const std::vector<Reply>& replies, PutUnde
   return refused;
 }
 
-// Removes new URLs without a page from the frontier, because the limits on pages would not count
-// them. Always calls `done`.
+// Removes the refused URLs from the frontier, except those that it already had at `since`. A URL
+// without a page would escape the limits on pages. Always calls `done`.
 void TakeBack(const ServerContext& context, std::vector<FrontierName> refused, uint64_t since,
               std::function<void()> done) {
   if (refused.empty()) return done();
@@ -318,7 +319,8 @@ class ScheduledPull final : public std::enable_shared_from_this<ScheduledPull> {
     Serve();
   }
 
-  // Describes the leased pages, but for each host only as many as the call wants.
+  // Describes the leased pages, as many as the call wants of each host. Gives the other leases
+  // back.
   void Serve() {
     std::vector<FrontierName> names;
     std::vector<LeaseId> leases;

@@ -4,15 +4,15 @@
 // A URL of such a crawl id has an entry in the frontier and a page, both with the same name. The
 // entry has metadata and counts, like that of any URL. The page, in the same crawl id, is scheduled
 // and leased like any page. When a URL is put, its entry becomes durable first, then the page, and
-// only then is the URL acknowledged. A client sends again what was not acknowledged, and both parts
-// accept repetitions. When a URL is handed out, the page is leased, and the entry is only read. A
-// page without an entry came by UpsertPages, or before the crawl id was scheduled. It is handed out
-// too, and its result makes an entry. So entries are deleted only after their pages
-// (server/api/url_removal.h).
+// only then is the URL acknowledged. A client sends a URL again until it is acknowledged, so the
+// frontier and the shards accept repetitions. When a URL is handed out, the page is leased, and the
+// entry is only read. A page has no entry if UpsertPages made it, or if it is older than the
+// scheduled mode of its crawl id. It is handed out too, and its result makes an entry. So entries
+// are deleted only after their pages (server/api/url_removal.h).
 //
 // In shadow mode, an entry keeps the client's key, text and date, and the URL is handed out by that
-// date. The page has the canonical text. It is made in the same order, but never handed out
-// (docs/decisions/0030-shadow-crawls.md).
+// date. Its page has the canonical text. The page is made after the entry, as in scheduled mode,
+// but never handed out (docs/decisions/0030-shadow-crawls.md).
 #ifndef FRESHET_SERVER_API_SCHEDULED_CRAWLS_H_
 #define FRESHET_SERVER_API_SCHEDULED_CRAWLS_H_
 
@@ -48,7 +48,9 @@ namespace freshet {
 
 // These work like Frontier::Put, Pull and GiveBack, but accept URLs of all crawl ids. `done` is
 // called on any thread.
-// `reporter` is the client's identity. A known URL ends only leases of this identity.
+//
+// `reporter` is the client's identity. A known URL ends the lease of its page only if this identity
+// holds the lease.
 [[nodiscard]] bool PutUrls(const ServerContext& context, std::vector<FrontierPut> puts,
                            const Reporter& reporter, Frontier::PutDone done);
 // Pulls URLs for the client `who`. A pull from a scheduled crawl id gets the URLs that are due

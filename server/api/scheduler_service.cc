@@ -73,7 +73,7 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
       SendAssignments(assignments);
       if (const auto lent = lent_credit(); lent != nullptr) lent->OnServed();
     }
-    // Both of these outlooks occur only after the client has closed its side.
+    // The dispatcher uses these two outlooks only after the client has closed its side.
     if (outlook == Outlook::kServed) End(grpc::Status::OK);
     if (outlook == Outlook::kTimeOut) End(NothingCame());
   }
@@ -572,7 +572,7 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>, publ
       } else if (stalled) {
         status = grpc::Status::OK;
       }
-      // The first pages may have waited too long for later pages.
+      // If a page came early, its lease may be half over by the time the call is complete.
       const bool late = half_over_ <= context_.clock.Now();
       if (late) response()->clear_assignments();
       if (late || !status.ok() || call().IsCancelled()) unsent = std::exchange(delivered_, {});

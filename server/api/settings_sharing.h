@@ -1,6 +1,6 @@
 // The interface by which services share the settings of a fleet. The server of division
-// SlotDivision::kKeeper keeps the settings, and the servers of the other divisions follow. So
-// settings change in the same order everywhere.
+// SlotDivision::kKeeper, the keeper, makes all changes, and the servers of the other divisions copy
+// them. So settings change in the same order everywhere.
 #ifndef FRESHET_SERVER_API_SETTINGS_SHARING_H_
 #define FRESHET_SERVER_API_SETTINGS_SHARING_H_
 

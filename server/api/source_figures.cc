@@ -25,7 +25,7 @@ std::vector<SourceFigures> FiguresOf(const Sources& sources, const TrustByClass&
       truth += its.truth;
     }
     if (out.evidence > 0) SetPrecision(out.evidence, truth, &out);
-    // Several classes can have signalled the same change.
+    // The sum can exceed 1, because several classes can have signalled the same change.
     out.recall = std::min(1.0, out.recall);
   }
   return all;

@@ -90,7 +90,7 @@ struct ServerStatus {
   // Crawl ids with settings, limits::kMaxCrawlsShown of them at most.
   std::map<std::string, CrawlCounters> crawls;
   Status failure;  // why all or some writes fail; OK = none fail
-  Status stall;    // why no shard can write; OK = one can
+  Status stall;    // why no shard can write; OK = at least one can
   AuditStats audit;
   // Set by the owners of these parts:
   RecoveryStatus recovery;

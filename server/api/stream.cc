@@ -48,7 +48,7 @@ void MessageStream::Begin(StreamSet* streams) {
   self_ = shared_from_this();
   streams_ = streams;
   if (grpc::Status added = streams_->Add(self_); !added.ok()) return End(std::move(added));
-  // A client cannot escape from its debt by opening a new stream.
+  // A new stream must wait, too. Otherwise clients could escape a pause by opening one.
   if (const Duration owed = Owes(); owed > Duration()) {
     const MutexLock lock(mutex_);
     return SetPause(owed);
@@ -278,8 +278,8 @@ void MessageStream::NextWriteAndRead(Steps& steps) {
 }
 
 bool MessageStream::MayHandle() {
-  // There was room for the answer when reading began, but other calls may have used it since. The
-  // bytes are counted now, because thousands of messages can wait for their turns.
+  // There was room for the answer when reading began, but other calls may have used it since.
+  // Thousands of messages can wait for their turns, so each is counted before it waits.
   const size_t answers = MostAnswered(message_bytes_);
   if (!streams_->TryHold(self_, message_bytes_, answers)) return false;
   expected_bytes_ = answers;

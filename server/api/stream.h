@@ -38,8 +38,8 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   void Watch(CallStats& stats, Clock& clock, CallStats::Method method) {
     watch_.emplace(stats, clock, method, CallKind::kStream);
   }
-  // Sets the patience for slow clients. A client that reads more slowly loses its stream when
-  // others need the memory. Called before Begin; without a patience, clients may be slow.
+  // Sets how long the client may be slow (server/api/patience.h). A slower client loses its stream,
+  // but only while others need the memory. Called before Begin; by default there is no limit.
   void SetPatience(Duration patience) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     patience_.emplace(patience);
@@ -187,7 +187,7 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   // The message in incoming_ waits, still compressed, until there is room for its inflated size and
   // the client has read enough of its answers.
   bool deferred_ FRESHET_GUARDED_BY(mutex_) = false;
-  std::unique_ptr<grpc::Alarm> handler_ FRESHET_GUARDED_BY(mutex_);  // runs a deferred message
+  std::unique_ptr<grpc::Alarm> handler_ FRESHET_GUARDED_BY(mutex_);  // starts the deferred message
   bool spoken_ FRESHET_GUARDED_BY(mutex_) = false;                   // a message has come
   bool starting_read_ FRESHET_GUARDED_BY(mutex_) = false;  // StartRead is about to be called
   bool reads_ended_ FRESHET_GUARDED_BY(mutex_) = false;

@@ -41,9 +41,9 @@ struct StreamLimits {
   Live<size_t> unacked_bytes = SIZE_MAX;
 };
 
-// How full the tables of message bytes and of answer bytes are. 0 = the part for all clients is not
-// full; 1 = not even newcomers find room (core/base/shares.h). The fuller a table is, the less time
-// a slow client gets (server/api/patience.h). Value type, thread-compatible.
+// How full the tables of message bytes and of answer bytes are (core/base/shares.h). 0 = the part
+// for all clients has room; 1 = the part for newcomers is full, too. The fuller a table is, the
+// less time a slow client gets (server/api/patience.h). Value type, thread-compatible.
 struct Crowding {
   double messages = 0;
   double answers = 0;
@@ -185,7 +185,7 @@ class StreamSet {
     std::map<uint64_t, Waiting> waiting;
   };
   struct Entry {
-    uint64_t number = 0;  // in order of opening; unary calls come after streams
+    uint64_t number = 0;  // in order of opening, but all unary calls come after all streams
     bool admitted = false;
     std::shared_ptr<MessageStream> ends;  // set if the call is a message stream
   };
@@ -216,8 +216,8 @@ class StreamSet {
     return Fits(client, client.answers, answer_bytes_, bytes);
   }
   [[nodiscard]] bool HasRoomLocked(Client& client, const Waiting& wanted) FRESHET_REQUIRES(mutex_);
-  // Notes what the call waits for. If the call already waits, the smaller of the old and new
-  // numbers count.
+  // Notes what the call waits for. If the call already waits, the smaller of the old and the new
+  // value is kept for each number.
   void Wait(Client& client, const Waiting& waiting) FRESHET_REQUIRES(mutex_);
   bool StopWaitingLocked(const std::shared_ptr<OpenCall>& call) FRESHET_REQUIRES(mutex_);
   // These find the waiting calls that may continue: of one client, of the next `most_clients`
@@ -251,8 +251,8 @@ class StreamSet {
   // The clients that have calls or bytes.
   absl::flat_hash_map<std::string, Client> clients_ FRESHET_GUARDED_BY(mutex_);
   std::set<std::string> waiting_ FRESHET_GUARDED_BY(mutex_);  // clients with waiting calls
-  std::string looked_at_ FRESHET_GUARDED_BY(mutex_);          // the last one that was checked
-  std::atomic<size_t> calls_taken_ = 0;                       // places of unary calls
+  std::string looked_at_ FRESHET_GUARDED_BY(mutex_);  // the last of these clients that was checked
+  std::atomic<size_t> calls_taken_ = 0;               // places of unary calls
   uint64_t refused_ FRESHET_GUARDED_BY(mutex_) = 0;
   uint64_t refused_by_client_ FRESHET_GUARDED_BY(mutex_) = 0;
   bool ending_ FRESHET_GUARDED_BY(mutex_) = false;

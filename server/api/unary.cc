@@ -146,7 +146,8 @@ void UnaryReactor::OnWritten(bool ok) {
 grpc::Status UnaryReactor::Admit() {
   const bool changes = ChangesServer(rule_);
   if (payment_ == Payment::kFree && !changes) return grpc::Status::OK;
-  // Ingesters also call these methods. Only the calls of admins are audited.
+  // Methods that change pages can also be called by ingesters. Only the calls of admins are
+  // audited.
   const bool pages = rule_.checked != 0 && rule_.roles == kIngester;
   const StatusOr<const Caller*> caller = auth().Get();
   if (!caller.ok()) return GrpcStatusOf(caller.status());

@@ -67,7 +67,7 @@ class UnaryReactor : public CallReactor {
     if (audit_) audit_->NoteNoChange();
   }
   // Sets the target of the change. The audit log limits repeated changes of one target to a few
-  // entries a minute, so set it only for changes that programs may make all the time.
+  // entries a minute, so set it only for changes that programs can make all the time.
   void SetTarget(std::string target) {
     if (audit_) audit_->SetTarget(std::move(target));
   }
@@ -84,7 +84,8 @@ class UnaryReactor : public CallReactor {
   // The messages of the call, of any type.
   [[nodiscard]] virtual google::protobuf::Message& AnyRequest() = 0;
   [[nodiscard]] virtual google::protobuf::Message& AnyResponse() = 0;
-  // Adds the answer of another division's server to the response. Not OK: the answer is an error.
+  // Adds the answer of another division's server to the response. Not OK: the answer was an error,
+  // or cannot be parsed.
   [[nodiscard]] virtual Status AddAnswer(const StatusOr<grpc::ByteBuffer>& answer) = 0;
   // Handles the call on this server, and answers it at once or later.
   virtual void Handle() = 0;

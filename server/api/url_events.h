@@ -1,4 +1,5 @@
-// Messages from the server of the crawl frontier to other divisions, about URLs with pages there.
+// Messages from the server of the crawl frontier to other divisions, about URLs whose pages belong
+// to these divisions.
 #ifndef FRESHET_SERVER_API_URL_EVENTS_H_
 #define FRESHET_SERVER_API_URL_EVENTS_H_
 

@@ -30,7 +30,7 @@ inline constexpr std::string_view kLeaseUrlsPath = "/freshet.v1.FleetService/Lea
 
 // The maximum number of open calls that ask other divisions for leases.
 inline constexpr size_t kMostLeasings = 1000;
-// The maximum number of open submits whose caller does not wait.
+// The maximum number of calls of SubmitUnawaited that are in progress.
 inline constexpr size_t kMostUnawaited = 1024;
 
 // The client number of events that the server of the crawl frontier sends on its own behalf. Shards
@@ -51,9 +51,9 @@ class UrlPages {
   // which the events come.
   bool Submit(std::vector<RoutedEvent> events, std::function<void(std::vector<Reply>)> done,
               uint64_t client = kOfFrontier) FRESHET_EXCLUDES(mutex_);
-  // Sends one event that the server itself makes. For a slot of this division it works like
-  // Router::SubmitAlways, so `done` is never called if the server is stopping. For another division
-  // it works like Submit.
+  // Sends one event that the server itself makes. If the slot belongs to this division, this works
+  // like Router::SubmitAlways, so `done` is never called if the server is stopping. Otherwise it
+  // works like Submit.
   void Tell(RoutedEvent event, std::function<void(const Status&)> done) FRESHET_EXCLUDES(mutex_);
   // Whether the page belongs to another division that can be asked.
   [[nodiscard]] bool IsElsewhere(Slot slot) const {
@@ -68,15 +68,16 @@ class UrlPages {
   // Drops the calls that Later has not made yet. Must not be called on the thread that makes these
   // calls. Idempotent.
   void Stop() FRESHET_EXCLUDES(mutex_);
-  // Gives back leases that reached no client. Leases that cannot be given back expire.
+  // Returns leases whose pages reached no client. Leases that cannot be returned expire.
   void GiveBack(const std::vector<LeaseId>& leases) FRESHET_EXCLUDES(mutex_);
 
-  // Returns how many pages to ask of each other division if `most` are wanted in all. A division
-  // that has not answered recently is left out. If there are more divisions than pages wanted, the
-  // divisions take turns. This division should get the rest of `most`.
+  // Returns how many pages to ask of each other division if `most` are wanted in all. The caller
+  // should ask this division for the rest. A division that has not answered recently is left out.
+  // If there are more divisions than pages wanted, the divisions take turns.
   [[nodiscard]] std::map<uint32_t, uint32_t> Shares(uint32_t most) FRESHET_EXCLUDES(mutex_);
   // Asks another division for pages. If kMostLeasings calls are open, calls `done` at once, without
-  // pages. The answer can be late, for example while no server serves the division: see Rest.
+  // pages. Otherwise `done` can come late, for example while no server serves the division. A
+  // caller that stops waiting should call Rest.
   void Lease(uint32_t division, const v1::LeaseUrlsRequest& request,
              std::function<void(v1::LeaseUrlsResponse)> done);
   // Stops asking a division for pages for a while, because it has not answered in time.

@@ -514,8 +514,8 @@ class Sweep : public std::enable_shared_from_this<Sweep<Request>> {
 
 // Deletes the URLs of a crawl id, or of its queue `key`. In dates mode, `at_once` removes the URLs
 // and returns their number. In other modes, URLs have pages: a sweep removes both, slice by slice,
-// and then calls `last`. The mode is read on the frontier's thread, for the reason given at
-// AdoptUrls.
+// and then calls `last`. The mode is read on the frontier's thread, so that a page that AdoptUrls
+// makes is sent before its removal (server/api/frontier_adoption.h).
 template <typename Request>
 void DeleteUrls(const ServerContext& context, UnaryCall<Request, Long>* call,
                 const std::string& crawl, const std::string& key,
