@@ -23,10 +23,11 @@ namespace freshet {
 inline constexpr Duration kYear = Duration::Days(366);
 inline constexpr Duration kSecond = Duration::Seconds(1);
 inline constexpr Duration kMilli = Duration::Millis(1);
-// The upper bound for numbers of things that exist at the same time. No machine has room for more.
+// The upper bound of keys that count things, such as connections or workers. No machine has room
+// for more of them.
 inline constexpr int64_t kMost = 1'000'000;
 
-// Makes the argument `at` for a field, or for a field of a part.
+// Makes the argument `at` for a field of ServerConfig, or for a field of one of its member structs.
 template <typename S, typename M>
 auto At(M S::*field) {
   return [field](auto* config) -> auto& { return config->*field; };

@@ -97,7 +97,8 @@ void SetText(const ConfigKey& key, const std::string& text, ConfigOrigin origin,
 
 constexpr std::string_view kPrefix = "FRESHET_";
 
-// Variables of the client, of tests, and of tools that start servers.
+// Variables that begin with FRESHET_ but are not for the server: those of the client, of tests, and
+// of tools that start servers.
 constexpr std::array<std::string_view, 9> kOfOthers = {
     "FRESHET_SERVER",  "FRESHET_TOKEN",      "FRESHET_TOKEN_FILE",
     "FRESHET_TLS_CA",  "FRESHET_CONFIG",     "FRESHET_BIN",
@@ -134,7 +135,7 @@ void LoadEnvironment(const Environment& environment, LoadedConfig* loaded) {
     for (const ConfigKey& key : AllKeys()) {
       if (key.scalar()) names.push_back(key.environment());
     }
-    // A variable whose name resembles no key belongs to another program.
+    // A variable whose name resembles no key is assumed to belong to another program.
     if (DidYouMean(name, names).empty()) continue;
     loaded->problems.push_back({.text = Unknown("unknown variable", name, names)});
   }
