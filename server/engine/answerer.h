@@ -16,9 +16,9 @@
 
 namespace freshet {
 
-// Post and Stop: owner thread only. The answers of a limited number of events can wait here
-// (events). Beyond that, Post blocks the shard, the shard's mailbox fills up, and the limits of the
-// mailbox slow down the clients.
+// Post and Stop: owner thread only. At most events() events can wait for their answers here. Beyond
+// that, Post blocks the shard, the shard's mailbox fills up, and the limits of the mailbox slow
+// down the clients.
 class Answerer {
  public:
   explicit Answerer(Clock& clock) : clock_(clock) {}
@@ -46,10 +46,11 @@ class Answerer {
     });
     CHECK(taken, "answers on a thread that has ended");
   }
-  // The number of events whose answers fit into limits::kAnswerTime, or into the time of a slow
-  // commit; at most limits::kMaxEventsPerCommit. A message of one event takes far longer to answer
-  // than an event of a long message. Measured by the clock, because the thread mostly waits for
-  // gRPC's locks.
+  // The number of events whose answers take about limits::kAnswerTime or, after a slow commit,
+  // about as long as that commit. It is between limits::kEventsTogether and
+  // limits::kMaxEventsPerCommit. It depends on the measured time of earlier answers, because a
+  // message of one event takes far longer to answer than an event of a long message. Wall-clock
+  // time is measured, because the thread mostly waits for gRPC's locks.
   [[nodiscard]] size_t events() const FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     return size_.events();

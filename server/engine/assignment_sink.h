@@ -31,8 +31,8 @@ enum class Outlook : uint8_t {
 class AssignmentSink {
  public:
   virtual ~AssignmentSink() = default;
-  // Takes over the assignments: sends them, or gives their leases back. The list is empty only if
-  // `outlook` is not kMore.
+  // Takes over the assignments: sends them to the worker, or returns their leases. The list is
+  // empty only if `outlook` is not kMore.
   virtual void Deliver(std::vector<Assignment> assignments, Outlook outlook) = 0;
   virtual void OnPause(bool paused) = 0;
   // Called with the reason when no page can be leased, and with OK once pages can be leased again.

@@ -12,7 +12,8 @@
 
 namespace freshet {
 
-// The times at which the steps of a shard's turn ended, in order. Value type, thread-compatible.
+// The times at which the steps of a shard's turn (server/engine/shard.h) ended, in order. Value
+// type, thread-compatible.
 struct TurnTimes {
   Instant begun;  // when the shard took the requests
   Instant read;

@@ -26,8 +26,9 @@ namespace freshet {
 
 class Router;
 
-// One request to all shards for pages, and its outcome. Only one thread at a time works on it:
-// first the dispatcher's thread, then the thread of the last shard to answer.
+// One request to all shards for pages, and its outcome. Vectors "by term" have one element for each
+// element of `terms`. Only one thread at a time works on a refill: first the dispatcher's thread,
+// then the thread of the last shard to answer.
 struct Refill {
   explicit Refill(size_t shards) : bid(shards), settled(shards), bids(shards) {}
 
@@ -42,7 +43,7 @@ struct Refill {
   TickOwners owners;
   std::vector<Spacing> spacings;    // by term; set where the term got a page
   std::vector<CrawlClass> classes;  // by term; empty = ticks have no owners
-  bool open = false;                // workers are chosen only once pages are known
+  bool open = false;                // workers are chosen once the pages are known
   bool cut = false;                 // see RankedBids::cut
 };
 
@@ -58,7 +59,7 @@ class Bidding {
   Bidding(Router& router, Clock& clock, FindWorker find_worker, Finish finish);
 
   void Send(const std::shared_ptr<Refill>& refill) FRESHET_EXCLUDES(mutex_);
-  // Records the shard's new counts for some groups of hosts.
+  // Records the shard's new counts for these groups of hosts.
   void OnGroups(uint16_t shard, const std::vector<GroupStanding>& standings)
       FRESHET_EXCLUDES(mutex_);
 

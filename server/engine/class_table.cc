@@ -163,8 +163,8 @@ bool ClassTable::IsIdle(const Classes::value_type& entry, const Claim& claim, In
     const MutexLock lock(holds_->mutex);
     if (holds_->by_id.contains(crawl_id)) return false;
   }
-  // A client can take an idle class of its own at once, but not a class whose crawl id the same
-  // call names.
+  // A client can take one of its idle classes at once, but not the class of a crawl id that the
+  // same call names.
   if (claim.client != 0 && its.claim.client == claim.client) return its.named < now;
   const bool first = claim.named && !its.claim.named;
   return first || its.named + kIdle <= now;

@@ -122,18 +122,18 @@ class ClassTable {
     const std::shared_ptr<Holds> holds_;
     std::vector<std::string> crawl_ids_;
   };
-  // A class number that was freed, and the client whose place in `shares_` it still occupies.
+  // A class number that was freed, and the client whose place in `shares_` the number still takes.
   struct Resting {
     CrawlClass number = 0;
     std::optional<Instant> since;    // when the rest began; unset = not yet
-    std::optional<uint64_t> client;  // the client with the place; unset = given back
+    std::optional<uint64_t> client;  // the client; unset = the place was freed
   };
   using Classes = std::map<std::string, Class, std::less<>>;
 
   // Takes a free number; nullopt = none. If `now` is set, takes only a number that was never used,
   // or one whose rest has ended.
   [[nodiscard]] std::optional<CrawlClass> TakeNumber(std::optional<Instant> now);
-  // Gives back the places of numbers that have rested, or of all freed numbers if `now` is unset.
+  // Frees the places of numbers that have rested, or of all freed numbers if `now` is unset.
   void GiveRested(std::optional<Instant> now);
   void Give(Resting& resting) {
     if (const auto client = std::exchange(resting.client, std::nullopt)) shares_.Give(*client);

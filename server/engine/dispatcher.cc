@@ -193,8 +193,8 @@ Rate Dispatcher::SetRate(Rate rate) {
     const Instant now = clock_.Now();
     before = pacer_.rate();
     pacer_.SetRate(rate, now);
-    // At a lower rate some ready pages would wait long for their tick. They are given back and
-    // compete again.
+    // At a lower rate, some ready pages would wait long for their tick. Their leases are returned,
+    // and the pages compete again.
     const double ticks = lookahead_.time().seconds() * rate.per_second();
     DropReady(rate.per_second() == 0 ? 0 : static_cast<size_t>(ticks) + 1, now, &actions);
     condition_.NotifyOne();

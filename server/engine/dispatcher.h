@@ -49,11 +49,11 @@ class Dispatcher {
   // may have handed out pages in between.
   using Turn = std::function<std::optional<uint64_t>()>;
 
-  // Starts handing out pages. No page is handed out without a turn, and pages requested in an
-  // earlier turn are given back. `ask_turn` is called just before pages are handed out, under this
-  // object's lock; unset = the turn never changes.
+  // Starts handing out pages. No page is handed out without a turn. Pages that were requested in an
+  // earlier turn are returned to their shards. `ask_turn` is called just before pages are handed
+  // out, under this object's lock; unset = the turn never changes.
   void Start(Turn ask_turn = nullptr);
-  // Stops handing out pages, and gives back pages leased ahead. Idempotent.
+  // Stops handing out pages, and returns pages that were leased ahead to their shards. Idempotent.
   void Stop() FRESHET_EXCLUDES(mutex_);
 
   // Adds a worker, which has no credit yet. Clients share `max_workers` places (WorkerPlaces).
@@ -67,8 +67,8 @@ class Dispatcher {
   [[nodiscard]] uint64_t FreeCredit(WorkerId worker) const FRESHET_EXCLUDES(mutex_);
   // Takes up to `most` of the worker's free credit. Returns the amount taken.
   [[nodiscard]] uint64_t TakeCredit(WorkerId worker, uint64_t most) FRESHET_EXCLUDES(mutex_);
-  // Removes the worker, and gives back the pages that are ready for it. Does nothing if the worker
-  // has left.
+  // Removes the worker, and returns the pages that are ready for it to their shards. Does nothing
+  // if the worker has left.
   void Leave(WorkerId worker) FRESHET_EXCLUDES(mutex_);
   // Lets a worker that has closed its side of the stream receive assignments for the rest of its
   // credit. The worker is removed, and its sink notified, when the credit is used up or no
@@ -123,7 +123,7 @@ class Dispatcher {
   // group left too recently.
   [[nodiscard]] bool MayLeave(const Ready& ready, Instant now) FRESHET_REQUIRES(mutex_);
   void TakeBack(const Assignment& assignment, Actions* actions) FRESHET_REQUIRES(mutex_);
-  // Gives back all ready pages after the first `keep`.
+  // Returns all ready pages after the first `keep` to their shards.
   void DropReady(size_t keep, Instant now, Actions* actions) FRESHET_REQUIRES(mutex_);
   // The earliest time at which the first ready page may leave, not considering the pacer.
   // Precondition: a page is ready.

@@ -27,8 +27,7 @@ namespace freshet {
 // whose epoch began first has nothing left to wait for from the other. Thread-safe.
 class EpochExchange {
  public:
-  // Returns the last sums of the other divisions, as far as they are known. May call the other
-  // servers.
+  // Returns the last known sums of the other divisions. May call the servers of these divisions.
   using Others = std::function<DivisionTotals()>;
 
   explicit EpochExchange(size_t shards);

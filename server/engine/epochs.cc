@@ -116,9 +116,9 @@ StatusOr<std::vector<PageRecord>> EpochRunner::NextPages() {
 
 void EpochRunner::Took(Duration took) {
   if (read_ == 0) return;
-  // A slice that took too long shrinks at once, because writing takes several times as long as
-  // reading. Slices grow by small steps, and only after a full slice; the last slice of a run can
-  // be smaller.
+  // A slice that took too long makes the next one shorter at once, because slices that write pages
+  // take several times as long as slices that only read. Slices grow by small steps, and only after
+  // a full slice; the last slice of a run can be smaller.
   constexpr size_t kMost = 1024;
   if (took > options_.slice) {
     const double share = options_.slice.seconds() / took.seconds();

@@ -61,8 +61,9 @@ class EpochRunner {
   void Resume(uint64_t number) { last_.number = number; }
   // Requests an epoch that starts after this call; `done` is called when it has ended.
   void Request(Done done);
-  // Requests that every page be filed again, with its record unchanged, after a change of policy or
-  // for a plan. `done` is called when that has ended.
+  // Requests that every page be filed again (put at its right place in the index), with its record
+  // unchanged. Used after a change of policy and for a plan. `done` is called when all pages have
+  // been filed.
   void RequestFiling(Done done);
 
   // Returns true if a slice is due at `now`.

@@ -78,7 +78,8 @@ void Confirm(const Router& router, const CrawlPolicy& policy,
 }  // namespace
 
 void RunEpochs(const Router& router, std::function<void(const Status&, const EpochResult&)> done) {
-  // All shards are announced before any begins, so that no shard learns before all have collected.
+  // The epoch is announced to all shards before any shard begins. Otherwise a shard could learn
+  // before all others have collected their statistics.
   for (Shard* shard : router.shards()) shard->ExpectEpoch();
   const auto ask = [](const ShardView& view, const EpochRunner::Done& report) {
     view.epochs.Request(report);

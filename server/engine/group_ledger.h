@@ -14,9 +14,9 @@
 
 namespace freshet {
 
-// Shards report changes of their groups with each bid. A pick that is taken counts at once, until
-// the next report of its shard. Groups without a leased page or a running delay are not kept. A
-// kept group takes a few hundred bytes.
+// Shards report changes of their groups with each bid. A pick that is taken counts at once; the
+// next report of its shard replaces the count. Groups without a leased page or a running delay are
+// not kept. A kept group takes a few hundred bytes.
 //
 // Thread-compatible.
 class GroupLedger {
@@ -41,7 +41,7 @@ class GroupLedger {
     uint64_t all_in_flight = 0;
     Instant delayed_until;
     bool changed = false;
-    bool told = false;  // the shards know about the group
+    bool told = false;  // TakeNews has returned the group
   };
   Group& Find(GroupKey group);
   void NoteChange(GroupKey key, Group& group);

@@ -56,8 +56,8 @@ class Table {
     }
     return best;
   }
-  // If picks of these classes were bid for exactly this tick and none of them is available, returns
-  // the highest of their values. Else returns a negative number.
+  // Returns the highest value of the picks of these classes that were bid for exactly this tick, if
+  // none of them is available. Returns a negative number if one is available or none was bid.
   [[nodiscard]] double DearestInVain(size_t tick, ClassSet among, Instant at) const {
     double dearest = -1;
     for (size_t i = released_; i > 0 && bid_.of_tick[i - 1] == tick; --i) {

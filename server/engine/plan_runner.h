@@ -21,7 +21,8 @@ struct PlanRunnerOptions {
   Duration interval;  // time between two plans; 0 = only on request or for new pages
   // At this interval, the runner checks whether enough pages were added to need a new plan.
   Duration look = Duration::Seconds(1);
-  // The number of ids that a shard handles between two of its turns: a few milliseconds of work.
+  // The number of page ids that a shard handles between two of its turns: a few milliseconds of
+  // work.
   uint32_t slice = 8192;
 };
 
@@ -71,7 +72,7 @@ class PlanRunner {
   // Collects, computes and hands out one plan. The errors of this method and the next two are those
   // of Done.
   [[nodiscard]] Status MakeAndHandOut(const Job& job);
-  // Collects the columns of all shards' pages, and the number of ids of each shard.
+  // Collects the input of the plan from all shards, and the number of page ids of each shard.
   [[nodiscard]] Status Collect(const Job& job, PlanColumns& columns, std::vector<uint32_t>& ids);
   // Gives the shard its part of the plan. The shard then files all pages again if signals that came
   // before the plan must still cause crawls.

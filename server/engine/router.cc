@@ -135,7 +135,7 @@ void Router::QueryAll(std::function<void(size_t, const ShardView&)> query,
       if (left.Arrive()) done();
     }
   };
-  // The count includes this call, so that `done` is not called before all shards are asked.
+  // The count includes this call, so that `done` is not called before all shards have been asked.
   const std::shared_ptr<Pending> pending(new Pending{
       .left = Countdown(shards_.size() + 1), .query = std::move(query), .done = std::move(done)});
   for (size_t shard = 0; shard < shards_.size(); ++shard) {

@@ -52,8 +52,9 @@ class Router {
   void Return(ReturnLease event);
 
   // Runs `query` on each shard's thread, and then `done` on the thread that finishes last. Skips
-  // stopped shards. Each shard runs one of these queries a turn, after the events of the turn.
-  // `client`: the number of the client that asks; 0 = the server itself. Clients take turns.
+  // stopped shards. In each of its turns, a shard runs one of these queries, after the events of
+  // the turn. `client`: the number of the client that asks; 0 = the server itself. Waiting clients
+  // are served alternately.
   void QueryAll(std::function<void(size_t shard, const ShardView&)> query,
                 std::function<void()> done, uint64_t client);
 

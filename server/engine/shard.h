@@ -144,8 +144,8 @@ class Shard {
     mailbox_.Wake();
     return outcome;
   }
-  // Calls `query` after a turn, one query each turn; clients take turns. Returns false, without
-  // calling `query`, if the shard is stopped.
+  // Calls `query` after a turn. One query is served after each turn, and waiting clients are served
+  // alternately. Returns false, without calling `query`, if the shard is stopped.
   bool ReadMany(ShardQuery query, uint64_t client) {
     const PushOutcome outcome = reads_.PushMany(std::move(query), client);
     mailbox_.Wake();

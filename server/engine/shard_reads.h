@@ -33,8 +33,8 @@ class ShardReads {
   PushOutcome Push(ShardQuery query, uint64_t client) {
     return short_.Push(std::move(query), 1, Instant(), client);
   }
-  // Adds a query for a part of a list, which takes as long as many single queries. Clients take
-  // turns. The caller must limit the number of queries.
+  // Adds a query for a part of a list. It takes as long as many queries for single pages. Clients
+  // take turns. The caller must limit the number of queries.
   PushOutcome PushMany(ShardQuery query, uint64_t client) {
     return long_.PushAlways(std::move(query), client);
   }

@@ -1,6 +1,6 @@
 // A queue of workers with credit. Some workers take only pages of some crawl ids. Clients take
 // turns, and the workers of one client share its turns. So a client with many workers gets no more
-// than the others.
+// pages than a client with one.
 #ifndef FRESHET_SERVER_ENGINE_TURN_QUEUE_H_
 #define FRESHET_SERVER_ENGINE_TURN_QUEUE_H_
 

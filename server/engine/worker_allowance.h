@@ -4,7 +4,7 @@
 //
 // A worker that lets its leases expire could come back under another name, because names cost
 // nothing. Therefore newcomers (names without a result so far) may together hold only a limited
-// number of leases. The newcomers of one client may not take more of these leases than they leave
+// number of leases. The newcomers of one client may hold at most as many of these leases as remain
 // free for other clients (ShareLeft). Workers of different clients are separate, even if they have
 // the same name.
 #ifndef FRESHET_SERVER_ENGINE_WORKER_ALLOWANCE_H_

@@ -11,10 +11,11 @@ namespace {
 
 // The number of workers whose allowance is remembered: twice as many as can be connected.
 constexpr size_t kRememberedNames = 2 * limits::kMaxWorkers;
-// If pages are still under way when a lingering worker's time ends, it waits this much longer.
+// A lingering worker waits this much longer if pages are still being leased for it when its time
+// ends.
 constexpr Duration kLastWait = Duration::Millis(100);
-// If a request that may be for a worker is under way when the worker's time ends, the worker waits
-// this much longer.
+// A worker waits this much longer if a request that might bring it a page is under way when its
+// time ends.
 constexpr Duration kOpenWait = Duration::Millis(5);
 // When leases end, at most this many of the workers that wait for room for a lease are requeued. A
 // requeued newcomer that still may not hold another lease then goes behind the other waiting
@@ -344,7 +345,7 @@ std::vector<bool> WorkerPool::Settle(const std::vector<WorkerId>& workers,
     LetIn(key, kLookedAt);
     there[i] = page[i] && workers_.contains(workers[i]);
     if (there[i]) {
-      // If pages are scarce, most terms get none. Only terms with a page count as turns.
+      // If pages are scarce, most terms get none. Only workers whose term got a page are counted.
       CountInRow(!allowances_.proven(key), proven_in_row_);
     } else {
       Unreserve(workers[i], now, deliveries);

@@ -91,8 +91,8 @@ class WorkerPool {
   [[nodiscard]] bool Linger(WorkerId id, Duration patience, Instant now);
   // The end of the next wait; infinite = no worker waits.
   [[nodiscard]] Instant next_end() const;
-  // Ends all waits that are due, except the waits of workers that may still get a page that is
-  // being leased.
+  // Ends all waits that are due, except those of workers that might still get a page that is being
+  // leased.
   void EndWaits(Instant now, Deliveries* deliveries);
   // Ends the waits of all waiters, even if pages are under way.
   void EndAllWaits(Deliveries* deliveries);
@@ -110,11 +110,12 @@ class WorkerPool {
   // kNobody. Up to `run` terms in a row go to one worker. The caller must call Settle later, unless
   // no terms are left.
   Asked Ask(size_t run, std::vector<LeaseTerms>* terms, std::vector<WorkerId>* workers);
-  // For an open request: sets aside a page for the next worker in turn that takes all these
-  // classes. Fills in `terms`. kNobody = no worker in turn takes the page.
+  // For an open request: chooses the next worker in the queues of turns that takes pages of all
+  // these classes, and sets aside credit for a page. Fills in `terms`. kNobody = no worker in the
+  // queues takes the page.
   [[nodiscard]] WorkerId TakeFor(ClassSet classes, LeaseTerms* terms);
-  // Ends a request. `page`, by term: whether the term got a page. Returns, by term, whether there
-  // is a page and its worker has not left.
+  // Ends a request. `page`, by term: whether the term got a page. Returns, by term, whether the
+  // term got a page and its worker is still here.
   [[nodiscard]] std::vector<bool> Settle(const std::vector<WorkerId>& workers,
                                          const std::vector<LeaseTerms>& terms,
                                          const std::vector<bool>& page, Instant now,
@@ -131,7 +132,8 @@ class WorkerPool {
   Served Serve(WorkerId id, Assignment assignment, Instant now, Deliveries* deliveries);
   // The number of workers in the queues of turns, including some that have no credit any more.
   [[nodiscard]] size_t in_turn() const { return in_turn_.size() + newcomers_in_turn_.size(); }
-  // Classes that the last Ask left out, but that workers queued since then take.
+  // The classes that the last Ask did not ask for, although workers that were queued since then
+  // take them.
   [[nodiscard]] ClassSet unasked() const { return unasked_; }
 
   // --- How many leases they may have
@@ -162,7 +164,8 @@ class WorkerPool {
   void SetAside(WorkerId id, LeaseTerms* terms);
   void AskInTurn(size_t run, std::vector<LeaseTerms>* terms, std::vector<WorkerId>* workers);
   ClassSet AskForAnybody(std::vector<LeaseTerms>* terms, std::vector<WorkerId>* workers);
-  // Takes the next worker in turn that takes pages of all these classes.
+  // Removes the next worker that takes pages of all these classes from its queue of turns, and
+  // reserves a lease for it. Unset = there is none.
   [[nodiscard]] std::optional<WorkerId> NextInTurn(ClassSet classes);
   [[nodiscard]] std::optional<WorkerId> NextOf(TurnQueue& queue, ClassSet classes);
   // Returns true if a worker in a queue of turns can take a page. If not, the worker leaves the
