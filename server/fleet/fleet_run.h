@@ -8,9 +8,9 @@
 
 namespace freshet {
 
-// Returns the fleet-wide number of one run of the division's server: the run whose opening gave the
-// store this `generation`. Later runs of a division have higher numbers. Precondition: `generation`
-// is below 2^40.
+// Returns a number that identifies one run of a division's server in the whole fleet. `generation`:
+// the generation that the division's store got when this run opened it. Later runs of a division
+// have higher numbers. Precondition: `generation` is below 2^40.
 [[nodiscard]] inline uint64_t FleetRunOf(const SlotDivision& division, uint64_t generation) {
   constexpr int kGenerationBits = 40;
   return uint64_t{division.division} << kGenerationBits | generation;

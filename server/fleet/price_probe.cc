@@ -24,7 +24,8 @@ constexpr size_t kSampledPages = 512;
 
 }  // namespace
 
-// The figures so far.
+// Collects the results of the rounds, and computes the figures from them. Shared with the round
+// under way, which can outlive the probe. Thread-safe.
 class PriceProbe::Answers {
  public:
   explicit Answers(Clock& clock) : clock_(clock), meter_(kMemory) {}
@@ -43,7 +44,7 @@ class PriceProbe::Answers {
   mutable Mutex mutex_;
   bool open_ FRESHET_GUARDED_BY(mutex_) = false;
   uint64_t rounds_ FRESHET_GUARDED_BY(mutex_) = 0;
-  bool priced_ FRESHET_GUARDED_BY(mutex_) = false;  // the last round had a price
+  bool priced_ FRESHET_GUARDED_BY(mutex_) = false;  // no shard had a plan in the last round
   PriceMeter meter_ FRESHET_GUARDED_BY(mutex_);
   std::optional<PriceDemand> demand_ FRESHET_GUARDED_BY(mutex_);
   double demand_price_ FRESHET_GUARDED_BY(mutex_) = 0;

@@ -1,5 +1,5 @@
-// Measures the price and demand of this server's pages for the fleet. It queries all shards while
-// they work.
+// Measures the price and the demand (core/fleet/fleet_rate.h) of this server's pages, which the
+// server reports to the leader of the fleet. All shards are queried while they work.
 #ifndef FRESHET_SERVER_FLEET_PRICE_PROBE_H_
 #define FRESHET_SERVER_FLEET_PRICE_PROBE_H_
 

@@ -18,8 +18,8 @@ Status NotLeading() {
 
 void RateLeadership::Hear(const RateReport& report, const std::optional<FleetTotal>& total,
                           Answered answered) {
-  // The callback to call at once: that of this report if it is refused, else that of the node's
-  // earlier report.
+  // If this report is refused, its callback must be called at once; otherwise the callback of the
+  // node's earlier report, if that report still waits.
   Answered at_once;
   Status why;
   {
@@ -84,8 +84,8 @@ void RateLeadership::End(Answers* answers) {
 }
 
 void RateLeadership::Round(Instant now, Answers* answers) {
-  // During the quiet time rounds are not held back, because the quiet time ends only when all nodes
-  // have answered.
+  // In the quiet time (core/fleet/grant_book.h), rounds do not wait for their interval. The quiet
+  // time ends early once all nodes obey grants of this term, and only rounds make such grants.
   if (now < next_round_ && !leader_->figures().quiet) return;
   next_round_ = now + options_.round;
   for (const RateGrant& grant : leader_->Round(now)) {

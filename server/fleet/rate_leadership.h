@@ -21,24 +21,26 @@ namespace freshet {
 // Leads as long as this server is elected. Thread-safe.
 class RateLeadership {
  public:
-  // A grant and the fleet's rate. Grant unset = the node keeps its present grant.
+  // A grant, and the rate of the whole fleet. If `grant` is unset, the node keeps its present
+  // grant.
   struct Answer {
     std::optional<RateGrant> grant;
     FleetTotal total;
   };
   using Answered = std::function<void(StatusOr<Answer>)>;
 
-  // Returns the number of the turn in which this server leads; nullopt = it does not lead. During
-  // the call, no other server can have begun to lead. The number changes if the lead was lost in
-  // between.
+  // Returns the number of the turn in which this server leads; nullopt = it does not lead. If the
+  // result is a number, no other server has begun to lead before the call. A number other than the
+  // last one means that the lead was lost in between.
   using Leads = std::function<std::optional<uint64_t>()>;
 
   // `clock` must outlive this object. Precondition: the options are valid.
   RateLeadership(const FleetRateOptions& options, Clock& clock, Leads leads)
       : options_(options), clock_(clock), leads_(std::move(leads)) {}
 
-  // Takes a report, and the fleet's rate as the reporting node knows it. This object uses the rate
-  // that the keeper has confirmed last. `answered` is called once, at the next round or with an
+  // Takes a report, and the fleet's rate as the reporting node knows it; unset = the node does not
+  // know it. If nodes know different rates, this object uses the one that the rate's keeper (the
+  // server of division 0) confirmed last. `answered` is called once, at the next round or with an
   // error. The errors are those of RateLeader::Hear (FailedPrecondition, InvalidArgument,
   // ResourceExhausted). FailedPrecondition also means that this server does not lead, or does not
   // know the rate yet.

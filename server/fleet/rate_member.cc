@@ -12,8 +12,7 @@
 namespace freshet {
 namespace {
 
-// The leader usually answers within a round. After this time, the member no longer waits for an
-// answer.
+// The longest wait for an answer to a report. The leader usually answers within a round.
 constexpr Duration kPatience = Duration::Seconds(3);
 // The wait before the next report after an error.
 constexpr Duration kAgain = Duration::Millis(500);
@@ -134,7 +133,8 @@ RateReport RateMember::Impl::MakeReport(Instant now, const HandedOut& handed_out
     report.used = Rate::PerSecond(std::min(used / seconds, limits::kMaxCrawlsPerSecond));
   }
   report.credit = std::max(credit_, credit_before_);
-  // If no tick lacked credit, the workers could have taken at least as many pages as they got.
+  // If no tick lacked credit, the workers had credit for at least as many pages as they got, so the
+  // report states at least that number.
   if (handed_out.ticks_without_credit == before_.ticks_without_credit) {
     report.credit = std::max(report.credit, static_cast<uint64_t>(std::ceil(used)));
   }

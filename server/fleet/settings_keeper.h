@@ -32,13 +32,13 @@ class SettingsKeeper {
  public:
   using Answered = SettingsSharing::Answered;
   using Published = SettingsSharing::Published;
-  // Makes a message with the present settings, and with the crawl ids after this one. The settings
-  // must be at least as new as the call. The keeper sets the version.
+  // Makes a message with the present settings, and with some crawl ids after `after_crawl_id`. The
+  // settings must be at least as new as the call. The keeper sets the version.
   using Make = std::function<v1::FleetSettings(const std::string& after_crawl_id)>;
 
   // A report is answered after this time even if there is no new version.
   static constexpr Duration kHold = Duration::Seconds(1);
-  // A change waits this long for a division that does not follow it.
+  // A change waits at most this long for divisions that have not reported on it.
   static constexpr Duration kPatience = Duration::Seconds(15);
   // The lower bits of a version: they count the changes of one run of the keeper.
   static constexpr int kVersionBits = 24;
@@ -81,7 +81,8 @@ class SettingsKeeper {
   [[nodiscard]] Status Take(const v1::ShareSettingsRequest& report) FRESHET_REQUIRES(mutex_);
   // Takes out the changes that all divisions have reported on, or that have waited long enough.
   [[nodiscard]] Ended TakeEnded(Instant now) FRESHET_REQUIRES(mutex_);
-  // Whether the division follows this version; nullopt = it has not reported on it yet.
+  // The outcome of this version in the division: OK = the division follows it; nullopt = the
+  // division has not reported on it yet.
   [[nodiscard]] std::optional<Status> Outcome(uint32_t division, uint64_t version) const
       FRESHET_REQUIRES(mutex_);
   void Tell(uint64_t version, const std::string& after, const Answered& answered) const;

@@ -18,8 +18,8 @@ namespace freshet {
 namespace {
 
 constexpr std::string_view kTotalsPath = "/freshet.v1.FleetService/GetEpochTotals";
-// Answers are used again within this time, because the shards of a server learn at about the same
-// time.
+// Answers of other divisions are reused for this long, because the shards of a server learn at
+// about the same time.
 constexpr Duration kFresh = Duration::Seconds(1);
 
 }  // namespace

@@ -26,7 +26,7 @@ constexpr double kPlanAgain = 0.1;
 // (SharingOptions). By the end of that time another server leads. If none does, grants last until
 // this server leads again.
 constexpr double kRestsFor = 0.5;
-// A server that had no grant for this many lifetimes of a grant reports that it is cut off.
+// A server that has had no grant for this many lifetimes of a grant reports that it is cut off.
 constexpr int kCutOffAfter = 2;
 
 }  // namespace

@@ -57,8 +57,8 @@ class SharedRate final : public RateSharing {
   ~SharedRate() override { Stop(); }
 
   void Start();
-  // Ends the lead, and stops obeying grants. The destructor waits until Kafka knows of it. Must be
-  // called before the dispatcher is destroyed. Idempotent.
+  // Gives up the lead, and stops obeying grants. Must be called before the dispatcher is destroyed.
+  // Idempotent. The destructor also waits until Kafka knows that this server has left the election.
   void Stop();
 
   // Returns true if pages may be handed out. As cheap as RateMember::MayHandOut.
@@ -80,7 +80,8 @@ class SharedRate final : public RateSharing {
   // The election that this server takes part in; joins it if necessary. nullptr = this server takes
   // no part now.
   [[nodiscard]] std::shared_ptr<RateElection> Election() FRESHET_EXCLUDES(mutex_);
-  // Gives up the lead if the other servers cannot use it (LeadReview).
+  // Gives up the lead if too few servers report to this server, or too few can obey its grants
+  // (LeadReview).
   void ReviewLead() FRESHET_EXCLUDES(mutex_);
   void Attend();
   [[nodiscard]] std::optional<uint64_t> Leads() const FRESHET_EXCLUDES(mutex_);
@@ -94,7 +95,8 @@ class SharedRate final : public RateSharing {
   const Stand stand_;
   PriceProbe probe_;
   mutable Mutex mutex_;
-  // Set only by the finder, and reset by Stop; nullptr = this server takes no part now.
+  // Set and given up on the finder's thread, and reset by Stop; nullptr = this server takes no part
+  // now.
   std::shared_ptr<RateElection> election_ FRESHET_GUARDED_BY(mutex_);
   Instant stands_from_;  // finder's thread only
   std::optional<FleetTotal> total_ FRESHET_GUARDED_BY(mutex_);

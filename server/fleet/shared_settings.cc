@@ -23,7 +23,7 @@ constexpr const char* kShareSettingsPath = "/freshet.v1.FleetService/ShareSettin
 constexpr Duration kAttendSettingsEvery = Duration::Millis(250);
 // The wait after an error, and after settings that could not be applied.
 constexpr Duration kSettingsRest = Duration::Seconds(1);
-// The keeper counts as reachable for this long after its last answer. It answers every second.
+// The keeper is shown as reachable for this long after its last answer. It answers every second.
 constexpr Duration kHeardLately = Duration::Seconds(3);
 
 }  // namespace
