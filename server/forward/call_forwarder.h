@@ -41,7 +41,8 @@ struct ForwardCounters {
 struct ForwardOptions {
   // How long a call waits until a server serves or can be reached. This is longer than a takeover.
   Duration patience = Duration::Seconds(15);
-  // How long the server may take to read a message while other calls need the room.
+  // How long the serving server may take to read a message while other calls need the memory that
+  // the message takes.
   Duration pass_patience = Duration::Seconds(10);
   // The prefix of the methods that are forwarded. Others end with UNIMPLEMENTED.
   std::string only = "/";
@@ -80,7 +81,7 @@ class CallForwarder final : private ForwardedCalls {
   void Stop() FRESHET_EXCLUDES(mutex_);
   // All calls of the port, including those that this server answers itself.
   [[nodiscard]] StreamSet& streams() { return streams_; }
-  // The number of bytes of answers that clients have not read yet.
+  // The bytes of answers that clients have not read yet.
   [[nodiscard]] size_t answer_bytes() const { return streams_.stats().answer_bytes; }
   // The server to which calls are forwarded; nullopt = none serves.
   [[nodiscard]] std::optional<ServingPeer> peer() const FRESHET_EXCLUDES(mutex_) {
@@ -127,8 +128,8 @@ class CallForwarder final : private ForwardedCalls {
   // Drops the lines for which `of_these` returns true, and their calls.
   void DropLines(const std::function<bool(const PeerLine&)>& of_these, const char* why,
                  Steps* steps) FRESHET_REQUIRES(mutex_);
-  // These two end what has waited too long: calls that wait for a serving server, and lines that
-  // wait for a connection.
+  // The first one ends calls that have waited too long for a serving server. The second one drops
+  // lines that have waited too long for a connection, with their calls.
   void GiveUpOnWaiting(Instant now, Steps* steps) FRESHET_REQUIRES(mutex_);
   void GiveUpOnLines(Instant now, Steps* steps) FRESHET_REQUIRES(mutex_);
   void AwaitEnd() FRESHET_EXCLUDES(mutex_);

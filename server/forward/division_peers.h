@@ -62,9 +62,9 @@ class DivisionPeers final : public Divisions, private PeerCalls {
     Peer(const ServerConfig& config, const Door& door) : lines(config, door) {}
 
     std::optional<ServingPeer> serves;
-    uint64_t serving = 0;  // counts the serving servers so far
-    // The first and the last failure of Connect in a series without a success or a pause of
-    // kHurriedPatience.
+    uint64_t serving = 0;  // number of the serving server, rises with each new one
+    // The first and the last failure of Connect in the present series. A series ends after a
+    // success, or after kHurriedPatience without a failure.
     Instant lost;
     Instant tried;
     PeerLines lines;
@@ -74,8 +74,8 @@ class DivisionPeers final : public Divisions, private PeerCalls {
   void FindAll() FRESHET_EXCLUDES(mutex_);
   void FindOne(uint32_t division) FRESHET_EXCLUDES(mutex_);
   void TakeOver(uint32_t division, std::optional<ServingPeer> serves) FRESHET_REQUIRES(mutex_);
-  // Finds a connection to the division's server, and counts one more call on it; nullopt = there is
-  // none.
+  // Finds a connection to the division's server, and counts one more call on the connection;
+  // nullopt = there is none.
   [[nodiscard]] std::optional<PeerLink> FindLink(Peer& peer) FRESHET_REQUIRES(mutex_);
   [[nodiscard]] Peer& PeerOf(uint32_t division) FRESHET_REQUIRES(mutex_) {
     return peers_.try_emplace(division, config_, door_).first->second;
@@ -101,7 +101,7 @@ class DivisionPeers final : public Divisions, private PeerCalls {
   bool stopped_ FRESHET_GUARDED_BY(mutex_) = false;
   std::map<uint32_t, Peer> peers_ FRESHET_GUARDED_BY(mutex_);  // divisions asked so far
   std::set<CallPtr> calls_ FRESHET_GUARDED_BY(mutex_);
-  std::set<CallPtr> unconnected_ FRESHET_GUARDED_BY(mutex_);  // part of calls_: Connect had no link
+  std::set<CallPtr> unconnected_ FRESHET_GUARDED_BY(mutex_);  // those of calls_ without a link
   size_t held_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;
   // Both use all members above. They are two threads, because Kafka can be slow to name the serving
   // server.

@@ -65,10 +65,10 @@ const google::protobuf::MethodDescriptor* MethodOf(std::string_view path) {
   return google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(name);
 }
 
-// A message up to this size does not count as taking room from others, because gRPC buffers that
-// many bytes of a stream anyway.
+// A call is never ended because of a message of up to this size, because gRPC buffers that many
+// bytes of a stream anyway.
 constexpr size_t kLittle = 64 << 10;
-// A dropped call whose client does not read is cut off after this time.
+// A dropped call whose client does not read its status is cut off after this time.
 constexpr Duration kListenPatience = Duration::Seconds(2);
 
 grpc::Status TooManyMessages() {
@@ -170,8 +170,8 @@ void ForwardedCall::Drop(grpc::Status why) {
   StartReadFromServer();
 }
 
-// gRPC keeps the call only while a write is under way. So the result of the write is kept back
-// until TryCancel has returned.
+// gRPC keeps the call alive only while an operation is under way, and TryCancel needs the call. So
+// the result of the write is held back until TryCancel has returned.
 void ForwardedCall::Cut() {
   {
     const MutexLock lock(mutex_);

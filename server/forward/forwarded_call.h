@@ -34,10 +34,10 @@ class ForwardedCalls {
   ForwardedCalls(const ForwardedCalls&) = delete;
   ForwardedCalls& operator=(const ForwardedCalls&) = delete;
 
-  // Called when the first message has come, or the client has ended its side without one. The owner
-  // must then call Connect or Refuse.
+  // Called when the first message has come, or when the client has ended its side without a
+  // message. The owner must then call Connect or Refuse.
   virtual void OnSpoken(const std::shared_ptr<ForwardedCall>& call) = 0;
-  // Called when a call ends because others need its room.
+  // Called when a call is ended because other calls need the memory that its messages take.
   virtual void OnOutdone() = 0;
   // OnClientGone: the client has cancelled the call. OnOver: gRPC is done with the call, and this
   // is the last event.
@@ -45,7 +45,7 @@ class ForwardedCalls {
   virtual void OnOver(const std::shared_ptr<ForwardedCall>& call) = 0;
 };
 
-// How long a call may hold room that other calls need. Value type, thread-compatible.
+// How long a call may hold memory that other calls need. Value type, thread-compatible.
 struct ForwardPatience {
   Duration with_server;  // how long the server may take to read a message
   Duration with_client;  // how long the client may take to read answers
@@ -70,7 +70,8 @@ class ForwardedCall final : public grpc::ServerGenericBidiReactor,
   // Reads the first message. Must be called before the reactor is returned to gRPC. Precondition:
   // the call is in `streams`.
   void Listen() { StartRead(&from_client_); }
-  // Counts the message that was read last as held. Not OK: there is no room for it.
+  // Counts the memory of the message that was read last. Not OK: there is no memory left for the
+  // message.
   [[nodiscard]] grpc::Status KeepMessage() FRESHET_EXCLUDES(mutex_);
   // The size of the metadata that the serving server will get, as gRPC counts it, including the
   // metadata that forwarding adds.
@@ -89,7 +90,7 @@ class ForwardedCall final : public grpc::ServerGenericBidiReactor,
   // Ends the call without waiting until the client has read the answer.
   void Cut() FRESHET_EXCLUDES(mutex_);
 
-  // The client for which the call counts (Authoriser::ClientOf).
+  // The client whose limits apply to the call (Authoriser::ClientOf).
   [[nodiscard]] const std::string& client() const override { return client_; }
   [[nodiscard]] bool admin() const override { return admin_; }
   [[nodiscard]] CallKind kind() const override { return kind_; }
@@ -131,15 +132,14 @@ class ForwardedCall final : public grpc::ServerGenericBidiReactor,
   void TellServer() FRESHET_EXCLUDES(mutex_);
   // Called when a write to the client has succeeded or failed.
   void OnWritten(bool ok);
-  // Each of these reads now or, if the client is above its share, once it is within its share
-  // again.
+  // Each of these reads one message: now, or once the client is within its share again.
   void ReadFromClient() FRESHET_EXCLUDES(mutex_);
   void ReadFromServer() FRESHET_EXCLUDES(mutex_);
   // Each starts the read that the matching function above has requested, at most once for each
   // request.
   void StartReadFromClient() FRESHET_EXCLUDES(mutex_);
   void StartReadFromServer() FRESHET_EXCLUDES(mutex_);
-  // Frees the room that is held for the message of one direction.
+  // Frees the memory that is counted for the message of one direction.
   void LetGo(std::optional<Kept> ForwardedCall::*kept) FRESHET_EXCLUDES(mutex_);
   // Takes a hold on `upstream_`. Returns true if the server has not ended the call. Only then may
   // the caller use `upstream_`, until RemoveHold.

@@ -13,7 +13,7 @@ Status Unanswered(uint32_t division) {
                     "division {} cannot be reached at the moment: try again", division);
 }
 
-// Returns true if a gRPC call was broken off, and was not refused by the server.
+// Returns true if a gRPC call was broken off, and false if the server refused it.
 bool BrokeOff(const Status& status) {
   return status.ok() || absl::IsUnavailable(status) || absl::IsCancelled(status) ||
          absl::IsUnknown(status) || absl::IsInternal(status);

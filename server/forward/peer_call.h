@@ -40,8 +40,8 @@ class PeerCalls {
   PeerCalls(const PeerCalls&) = delete;
   PeerCalls& operator=(const PeerCalls&) = delete;
 
-  // Returns a link for a gRPC call. The call gives it back by one Release. nullopt = there is none
-  // now; the owner must call Attend later.
+  // Returns a link for a gRPC call. The call must release the link by calling Release once. nullopt
+  // = there is none now; the owner must call Attend later.
   [[nodiscard]] virtual std::optional<PeerLink> Connect(const std::shared_ptr<PeerCall>& call) = 0;
   virtual void Release(const PeerCall& call, const PeerLink& link) = 0;
   [[nodiscard]] virtual Instant Now() const = 0;

@@ -1,5 +1,5 @@
-// The connections to one server of the fleet. Each connection carries at most one call for each
-// stream that a connection may have.
+// The connections to one server of the fleet. Each connection carries at most
+// PortConfig::max_streams_per_connection calls at a time.
 #ifndef FRESHET_SERVER_FORWARD_PEER_LINES_H_
 #define FRESHET_SERVER_FORWARD_PEER_LINES_H_
 

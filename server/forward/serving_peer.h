@@ -32,7 +32,8 @@ struct ServingPeer {
 
 // All functions are thread-safe.
 
-// Convert a peer to a text and back; nullopt = none serves, or another release wrote the text.
+// These convert a peer to a text and back; nullopt = no server serves, or another release wrote the
+// text.
 [[nodiscard]] std::string AnnouncementOf(const ServingPeer& peer);
 [[nodiscard]] std::optional<ServingPeer> ParseAnnouncement(std::string_view text);
 
