@@ -17,7 +17,8 @@ namespace freshet {
 struct FrontierCrawl;
 using FrontierCrawls = std::map<uint32_t, std::unique_ptr<FrontierCrawl>>;  // by number
 
-// The crawl ids with ready queues, and the order in which others follow. Thread-compatible.
+// The crawl ids with ready queues, and the order in which other crawl ids get some.
+// Thread-compatible.
 class CrawlTurns {
  public:
   // Crawl ids with waiting queues, by the second in which the first queue becomes ready, then in

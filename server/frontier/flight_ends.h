@@ -32,8 +32,8 @@ class FlightEnds {
   void Start(FrontierQueue& queue, const std::string& url, const FrontierFlight& flight);
   // Removes a flight. Precondition: the URL is in flight.
   void End(FrontierQueue& queue, std::string_view url);
-  // Counts a flight that ended for its taker. `answered`: it ended with a result. Does nothing if
-  // `taker` is 0.
+  // Counts the end of a flight for the client that held it (TakerShares); `taker` 0 = nothing is
+  // counted. `answered`: the flight ended with a result.
   void CountResult(uint64_t taker, bool answered);
 
   [[nodiscard]] const TakerShares& takers() const { return takers_; }

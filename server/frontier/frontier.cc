@@ -12,7 +12,7 @@
 namespace freshet {
 namespace {
 
-// A URL that was accepted above the limit of waiting URLs is refused after this time.
+// How long a URL may wait that was accepted above the limit of waiting URLs. It is then refused.
 constexpr Duration kPatience = Duration::Seconds(2);
 // The pause after a failed attempt to correct times that a clock that ran ahead has left behind.
 constexpr Duration kMendPause = Duration::Seconds(10);
@@ -256,7 +256,7 @@ bool Frontier::HasEmptyQueues() const {
 
 void Frontier::Sweep() {
   const Instant now = clock_.Now();
-  // If the clock is set back, the sweep must still continue.
+  // The second condition lets the sweep continue if the clock was set back.
   const bool rests = now < sweep_from_ && sweep_from_ <= now + kSweepPause;
   if (!HasEmptyQueues() || rests) return;
   sweep_from_ = now + kSweepPause;

@@ -77,8 +77,8 @@ FrontierQueue* FrontierMend::NextFrom(Place& place) const {
   return nullptr;
 }
 
-// The loader has corrected the ends of leases in memory. The due times of URLs in flight may still
-// be wrong.
+// The loader has corrected the ends of leases in memory. This function corrects when the URLs in
+// flight are due.
 Status FrontierMend::MendFlights(FrontierQueue& queue) {
   if (!queues_.contains(queue.id)) return absl::OkStatus();
   std::vector<std::string> urls;
@@ -97,8 +97,8 @@ Status FrontierMend::MendFlights(FrontierQueue& queue) {
   return absl::OkStatus();
 }
 
-// Only a URL that was put without a date is due at the time of its arrival. Other due times were
-// set by clients, and stay.
+// A due time is corrected only if it is the time at which the URL arrived, because then the URL was
+// put without a date. Other due times were set by clients, and stay.
 Status FrontierMend::MendDue(FrontierQueue& queue, std::span<const FrontierDue> due) {
   std::vector<FrontierStore::ItemName> names;
   for (const FrontierDue& one : due) names.push_back({queue.id, one.url});

@@ -23,7 +23,8 @@ class FrontierMend {
  public:
   explicit FrontierMend(FrontierStage& stage) : stage_(stage) {}
 
-  // Begins after a load. `queues`: the queues that were ahead of the clock.
+  // Starts the corrections after a load. `queues`: the queues whose last service was later than the
+  // clock.
   void Begin(absl::flat_hash_set<FrontierQueueId> queues);
   // By how many seconds the clock was ahead before the load; 0 = no time in the store needs
   // correction any more.
@@ -33,8 +34,8 @@ class FrontierMend {
   // Stages corrections until it has visited `most` queues and URLs. A URL that was put without a
   // date and is due later than now becomes due now. Precondition: nothing else is staged.
   [[nodiscard]] Status Mend(size_t most);
-  // Looks at the next `most` queues, and stages the removal of those that have neither URLs nor
-  // settings any more. For example, a queue can be left over when its block ends, because nothing
+  // Visits the next `most` queues, and stages the removal of those that have neither URLs nor
+  // settings any more. A queue is left over, for example, when its block ends, because nothing
   // happens at that time.
   void Sweep(size_t most);
   // Keep makes the progress of Mend since the last Keep permanent. Undo reverts it.
@@ -50,13 +51,14 @@ class FrontierMend {
     std::optional<FrontierDue> due;
   };
 
-  // The queue at the place, or the next one after it, to which it moves the place; nullptr = none.
+  // Returns the queue at the place. If there is none, moves the place to the next queue, and
+  // returns that queue; nullptr = none is left.
   [[nodiscard]] FrontierQueue* NextFrom(Place& place) const;
   [[nodiscard]] Status MendFlights(FrontierQueue& queue);
   [[nodiscard]] Status MendDue(FrontierQueue& queue, std::span<const FrontierDue> due);
 
   FrontierStage& stage_;
-  absl::flat_hash_set<FrontierQueueId> queues_;  // queues that were ahead at the load
+  absl::flat_hash_set<FrontierQueueId> queues_;  // see Begin
   Place place_;
   Place kept_place_;
   Place swept_;  // where Sweep continues

@@ -139,7 +139,7 @@ Status FrontierPulls::Pull(FrontierPull* pull, size_t most, std::vector<Frontier
     if (!begun && given.urls > 0) --pull->queues;
     const bool goes_on = given.full ? begun || given.urls > 0 : given.urls == want;
     pull->left_in_queue = goes_on ? pull->left_in_queue - static_cast<uint32_t>(given.urls) : 0;
-    // A pull of one queue serves the queue only once.
+    // A pull that names a queue serves this queue only once.
     if (pull->left_in_queue == 0 && !pull->key.empty()) {
       pull->over = given.urls > 0 || !queue->passing();
     }

@@ -29,8 +29,8 @@ class FrontierPulls {
 
   // Leases at most `most` due URLs to the client and appends them to `served`. Their bytes are at
   // most limits::kMaxBytesPerPull, except for a single larger URL. If more than kPromotedAtOnce
-  // queues have become ready, later pulls see the others. The call ends early, with the pull not
-  // over, after `most` queues without a due URL, or after it has skipped
+  // queues can serve from now on, later pulls make the remaining ones ready. The call ends early,
+  // with the pull not over, after `most` queues without a due URL, or after it has skipped
   // PassingQueues::kMostPerPull deleted rows. A queue with more deleted rows before its first URL
   // serves nothing until Pass has skipped them. Until then, a pull of this queue alone is not over.
   // Precondition: nothing was put since the last commit. Not OK: the store cannot be read.

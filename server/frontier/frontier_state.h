@@ -57,9 +57,9 @@ enum class SetBy : uint8_t { kOperator, kClient };
 // admins nor to the owner of a crawl id.
 //
 // Clients share the room for crawl ids, queues, URLs and flights by the rules of
-// core/base/shares.h. The contents of a crawl id count for its owner: the client that made it or,
-// after a restart, the first client to put something there. A crawl id without an owner counts as a
-// separate client. Thread-compatible.
+// core/base/shares.h. The contents of a crawl id are charged to its owner: the client that made it
+// or, after a restart, the first client to put something there. A crawl id without an owner counts
+// as a separate client. Thread-compatible.
 class FrontierState {
  public:
   // The maximum number of queues, flights and deleted rows that Tend handles in one turn.
@@ -91,13 +91,13 @@ class FrontierState {
   [[nodiscard]] FrontierMend& mend() { return mend_; }
   // Ends at most `most` leases that have expired.
   void Expire(size_t most);
-  // Removes those of the given URLs of the queue that were put before `before`. Returns their
-  // number.
+  // Removes those of the given URLs of the queue that were put before the time `before`. Returns
+  // their number.
   [[nodiscard]] StatusOr<uint64_t> RemoveOlder(FrontierQueueId queue,
                                                std::span<const std::string> urls, uint64_t before);
-  // These two do the same in two commits, so that the caller can remove the pages of the URLs in
-  // between. EndOlder marks the old URLs as never due, and returns them. RemoveEnded removes those
-  // that are still marked, and returns their number.
+  // These two do the work of RemoveOlder in two commits, so that the caller can remove the pages of
+  // the URLs in between. EndOlder marks the old URLs as never due, and returns them. RemoveEnded
+  // removes those that are still marked, and returns their number.
   [[nodiscard]] StatusOr<std::vector<std::string>> EndOlder(FrontierQueueId queue,
                                                             std::span<const std::string> urls,
                                                             uint64_t before);
@@ -150,8 +150,8 @@ class FrontierState {
   using Name = std::pair<FrontierQueueId, std::string>;
   // Finds or makes the queue; nullptr = there is no room for another queue of this client.
   FrontierQueue* Ensure(std::string_view crawl, std::string_view key, const Claim& claim);
-  // Returns true if a setting would make a queue in another client's crawl id. The new queue would
-  // stay and count for the owner, so the setting must then be ignored.
+  // Returns true if a setting would make a queue in another client's crawl id. Such a setting must
+  // be ignored, because the new queue would stay and be charged to the owner.
   [[nodiscard]] bool MakesQueueOfOthers(std::string_view crawl, std::string_view key,
                                         const Claim& claim);
   // Reads the stored state of URLs into known_, unless they are there already.

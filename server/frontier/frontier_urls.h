@@ -80,7 +80,7 @@ struct FrontierName {
 
 // A client's request for URLs, and its progress. Value type, thread-compatible.
 struct FrontierPull {
-  std::optional<std::string> crawl;  // unset = all crawl ids, in turn
+  std::optional<std::string> crawl;  // unset = all crawl ids, which take turns
   // Used if `crawl` is unset: crawl ids to skip, because Freshet schedules them and serves them
   // elsewhere; nullptr = none.
   std::shared_ptr<const std::vector<std::string>> except;
@@ -97,7 +97,7 @@ struct FrontierPull {
 
   bool over = false;  // no more URLs follow
   // The progress of the pull. Only FrontierState uses the following fields.
-  uint64_t end = 0;  // turns from here on are for later pulls; 0 = not begun
+  uint64_t end = 0;  // queues with this turn or later are for later pulls; 0 = not begun
   CrawlRound round;  // used if `crawl` is unset
   FrontierQueueId queue;
   uint32_t left_in_queue = 0;

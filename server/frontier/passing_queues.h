@@ -27,13 +27,13 @@ class PassingQueues {
   // passing.
   [[nodiscard]] static bool Holds(const QueueTable& table, const std::optional<std::string>& crawl,
                                   const std::string& key);
-  // Called after the scan of a pull. Sets the queue's head to `scan.next`. `full`: the pull stopped
-  // before the scan did.
+  // Called after the scan of a pull. Sets the queue's head to `scan.next`. `full`: the pull had no
+  // room for all URLs that the scan found.
   void SetHead(QueueTable& table, FrontierQueue& queue, FrontierStore::DueScan scan, bool full);
-  // Skips about `most` deleted rows, in one queue after the other. Returns true if queues are left.
-  // Writes nothing, so that after a restart the work begins at the stored head again. Precondition:
-  // nothing is staged. Not OK: the store cannot be read. Later pulls of the queue report the same
-  // error.
+  // Skips about `most` deleted rows, in one queue after the other. Returns true if some queues
+  // still have rows to skip. Writes nothing, so that after a restart the work begins at the stored
+  // head again. Precondition: nothing is staged. Not OK: the store cannot be read. Later pulls of
+  // the queue report the same error.
   [[nodiscard]] StatusOr<bool> Pass(const FrontierStore& store, QueueTable& table, uint64_t now,
                                     uint64_t most);
 

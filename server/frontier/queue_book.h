@@ -28,7 +28,8 @@ struct FrontierFlight {
   uint64_t taker = 0;   // the client, if it does not own the crawl id; 0 = owner or admin
 };
 
-// The meaning of a queue's head.
+// The kind of a queue's head. The head is the place at which a scan of the queue's waiting URLs
+// begins.
 enum class FrontierHead : uint8_t {
   kFirst,    // the first waiting URL, or a prefix of it, which sorts before it
   kWhole,    // the first waiting URL in full, because many deleted rows share its prefix
@@ -37,7 +38,7 @@ enum class FrontierHead : uint8_t {
 
 // A queue. Only QueueTable and its parts write it, except `changed`.
 struct FrontierQueue {
-  // Which list of the crawl id has the queue: `waiting`, `ready` or none.
+  // The list of the crawl id that has the queue: `waiting`, `ready` or none.
   enum class Place : uint8_t { kNowhere, kWaiting, kReady };
 
   FrontierQueueId id;

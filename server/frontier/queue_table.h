@@ -63,7 +63,8 @@ class QueueTable : public QueueBook {
   void Count(FrontierQueue& queue, int64_t active, int64_t completed);
   // Adds a waiting URL.
   void AddDue(FrontierQueue& queue, const FrontierDue& due);
-  // Sets the first waiting URL, or a place before it; nullopt = no URL waits.
+  // Sets the head: the first waiting URL, or a place before it (FrontierHead); nullopt = no URL
+  // waits.
   void SetHead(FrontierQueue& queue, std::optional<FrontierDue> head,
                FrontierHead is = FrontierHead::kFirst);
   // Puts a waiting URL in flight. Returns the serial of the flight. `taker`: as in FrontierFlight.
@@ -85,8 +86,8 @@ class QueueTable : public QueueBook {
   void Undo();
 
   // --- Default
-  // Sets the default delay, at once and permanently. A queue can be in the place for the former
-  // delay until Tend has visited it.
+  // Sets the default delay, at once and permanently. Queues stay filed by the former delay until
+  // Tend has visited them.
   void SetDefaultDelay(uint32_t seconds);
   // Files queues again after a change of the default delay, and destroys removed queues and
   // flights: at most `most` in total. Returns true if more work is left. Precondition: the journal
@@ -101,8 +102,8 @@ class QueueTable : public QueueBook {
   // The turn that the next promoted queue will get. All ready queues have earlier turns.
   [[nodiscard]] uint64_t next_turn() const { return next_turn_; }
   // Makes ready the waiting queues that can serve at `now`, but visits at most `most` queues.
-  // Returns how many it has visited. After a change of the default delay, a ready queue may not be
-  // able to serve yet.
+  // Returns the number of visited queues. After a change of the default delay, a queue can be ready
+  // although it cannot serve yet.
   size_t Promote(FrontierCrawl& crawl, uint64_t now, size_t most);
 
   // --- What is in flight

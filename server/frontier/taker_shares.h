@@ -13,10 +13,10 @@
 
 namespace freshet {
 
-// The shares. Each result of a client covers one of its leases, up to limits::kMaxNewcomerLeases. A
-// lease that ends without a result takes one result away. All leases beyond the covered ones share
-// a table of a fixed size, by the rules of core/base/shares.h. Clients without leases and results
-// are not remembered. Thread-compatible.
+// The shares. Each result of a client covers one lease of the client, up to
+// limits::kMaxNewcomerLeases. A lease that ends without a result takes one result away. All leases
+// that are not covered share a table of a fixed size, by the rules of core/base/shares.h. Clients
+// without leases and results are not remembered. Thread-compatible.
 class TakerShares {
  public:
   // `uncovered`: the size of the table.
