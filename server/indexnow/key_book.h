@@ -92,14 +92,15 @@ class KeyBook {
   };
   // The callback of a ping that waits for a key. Called on a thread of the book.
   using Waiter = std::function<void(bool good)>;
-  // The maximum number of keys that may wait for a lookup: for one host and all senders, and for
-  // one sender.
+  // The maximum numbers of keys that may wait for a lookup: the keys of one host, from all senders,
+  // and the keys from one sender.
   static constexpr size_t kMostOfHost = 8 * limits::kMaxIndexNowKeysOfHost;
   static constexpr size_t kMostOfSender = limits::kMaxIndexNowPendingKeys / 8;
   // The lookups per second that one sender may cause.
   static constexpr double kLookupsOfSender = 10;
-  // If half of a host's places are taken, a sender may request a place only this often per second.
-  // A refused sender is told to try again after the interval.
+  // While at least half of a host's places for waiting keys are taken, each sender may request one
+  // of them only this often per second. The answer to a refused sender says to try again after the
+  // interval.
   static constexpr double kAsksOfCrowdedHost = 0.1;
 
   // `config` and `clock` must outlive this object.
@@ -138,8 +139,8 @@ class KeyBook {
     uint64_t last_turn = 0;  // value of turns_ at the sender's last turn, see SenderOf
   };
   void Run() FRESHET_EXCLUDES(mutex_);
-  // Takes the next lookup in turn out of queue_; unset = none can begin now. `wait` is then the
-  // time until one can begin, or infinite.
+  // Removes the lookup whose sender is next from queue_, and returns its name; unset = no lookup
+  // can begin now. `wait` is then the time until one can begin, or infinite.
   [[nodiscard]] std::optional<std::string> NextInTurn(Duration* wait) FRESHET_REQUIRES(mutex_);
   // Removes a finished lookup from pending_ and from all counts.
   [[nodiscard]] Lookup Finished(const std::string& name) FRESHET_REQUIRES(mutex_);

@@ -1,5 +1,5 @@
-// Fetches a small file by one GET from one of several addresses. Safe against any behavior of the
-// host. Knows nothing of keys.
+// Fetches a small file by one GET from one of several addresses. The fetch is safe whatever the
+// host does. The caller checks the key.
 #ifndef FRESHET_SERVER_INDEXNOW_KEY_REQUEST_H_
 #define FRESHET_SERVER_INDEXNOW_KEY_REQUEST_H_
 

@@ -24,7 +24,7 @@ inline constexpr size_t kMostLookUps = 64;
 
 // Returns the addresses that `resolve` finds within `timeout` and before `cancelled` becomes true;
 // else none. A resolver cannot be stopped. If it takes longer, its thread continues in the
-// background, and counts for kMostLookUps until it ends. Thread-safe.
+// background, and takes one of the kMostLookUps places until it ends. Thread-safe.
 [[nodiscard]] std::vector<std::string> LookUp(const std::string& host, Duration timeout,
                                               const std::atomic<bool>& cancelled,
                                               const Resolver& resolve = AskSystem);

@@ -185,8 +185,8 @@ Status IndexNowReceiver::Admit(const Caller& caller, const Ping& ping, uint8_t s
     ++context_.counters.refused_by_client;
     return caller.TooEarly(*wait);
   }
-  // URLs of all clients count towards the rate of the source. The URLs of this ping count only once
-  // the key is good, so that clients without a key do not use up the rate of others.
+  // The URLs of all clients share the rate of the source. The URLs of this ping are charged to the
+  // rate only once the key is good, so that clients without a key do not use up the rate of others.
   *wait = context_.sources.TakeSignals(source, 0, now);
   if (*wait > Duration()) {
     ++context_.counters.slowed_by_source;
@@ -194,7 +194,8 @@ Status IndexNowReceiver::Admit(const Caller& caller, const Ping& ping, uint8_t s
                       "source: {} signals come too fast: try again in {:.3f} s", kIndexNowSource,
                       wait->seconds());
   }
-  // The call has paid for one URL. The others are charged even beyond the client's rate.
+  // The call has already been charged for one URL. The others are charged even beyond the client's
+  // rate.
   (void)caller.Pay(ping.urls.size() - 1, now);
   return absl::OkStatus();
 }

@@ -11,9 +11,8 @@
 //   422  the URLs, the host and the key do not match
 //   401, 404, 413  only at the port of a standby: this server does not know the client, takes no
 //        pings, or finds the body too large
-//   429  too many requests of this client, signals of the source, or waiting pings; Retry-After
-//   says
-//        when to try again
+//   429  too many requests of this client, signals of the source, or waiting pings; the header
+//        Retry-After says when to try again
 //   503  the server starts or stops, the source is not registered, or no server serves the division
 #ifndef FRESHET_SERVER_INDEXNOW_RECEIVER_H_
 #define FRESHET_SERVER_INDEXNOW_RECEIVER_H_
@@ -52,7 +51,7 @@ class IndexNowReceiver {
 
   // Answers a ping. Waits until its signals are durable, but does not wait for lookups of keys.
   [[nodiscard]] HttpResponse Answer(const HttpRequest& request);
-  // Answers a ping that came to a standby (ServerContext::answer_ping).
+  // Answers a ping that a standby has forwarded (ServerContext::answer_ping).
   void AnswerPassedOn(const v1::AnswerPingRequest& request, const Credentials& credentials,
                       std::function<void(StatusOr<v1::AnswerPingResponse>)> answered);
   // Takes URLs of a ping that the server of another division received (ServerContext::take_ping).
@@ -97,7 +96,7 @@ class IndexNowReceiver {
   std::atomic<uint64_t> serial_{0};
   IndexNowCounters counters_;
   Mutex mutex_;
-  // The last time that each silent division did not answer.
+  // By division: when its server last failed to answer. Divisions that answer are left out.
   std::map<uint32_t, Instant> away_ FRESHET_GUARDED_BY(mutex_);
 };
 
