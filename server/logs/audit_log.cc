@@ -234,8 +234,8 @@ bool AuditLog::Admit(Repeats<AuditEntry>& repeats, AuditEntry* entry, const std:
                      Done* done) {
   entry->at = clock_.Now();
   if (repeats.Admit(kind, *entry, entry->at)) return true;
-  // The thread might be in a wait of up to an hour. It wakes up now, and then waits only until the
-  // minute of this kind has ended.
+  // The thread might be in a wait of up to an hour. This wakes it up, so that it waits only until
+  // the minute of this kind has ended.
   wake_.NotifyAll();
   if (*done) counted_.push_back(std::move(*done));
   return false;

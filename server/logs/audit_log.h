@@ -81,9 +81,9 @@ class AuditLog {
   // entries of a kind are written each minute. The others are counted (AuditEntry::repeats).
   void AppendLimited(AuditEntry entry, const std::string& kind, Done done = nullptr)
       FRESHET_EXCLUDES(mutex_);
-  // Appends a change of something that programs may change all the time. Works like AppendLimited,
-  // except that once the log remembers the maximum number of kinds, all entries of new kinds are
-  // written.
+  // Appends a change of something that programs can change all the time. Works like AppendLimited
+  // with one difference: once the log remembers the maximum number of kinds, all entries of new
+  // kinds are written.
   void AppendChange(AuditEntry entry, const std::string& kind, Done done = nullptr)
       FRESHET_EXCLUDES(mutex_);
   // Returns the newest entries, newest first: those since `since`, and at most `most`.
@@ -102,8 +102,8 @@ class AuditLog {
   AuditLog(AuditOptions options, Clock& clock, std::unique_ptr<File> file,
            std::deque<AuditEntry> recent);
   void Run() FRESHET_EXCLUDES(mutex_);
-  // Decides whether an entry is written. False = the entry was counted instead, and `done` will be
-  // called.
+  // Returns true if the entry must be written. False = the entry is only counted, and `done` is
+  // called later.
   [[nodiscard]] bool Admit(Repeats<AuditEntry>& repeats, AuditEntry* entry, const std::string& kind,
                            Done* done) FRESHET_REQUIRES(mutex_);
   // Takes the entries that report how many entries were left out: for kinds whose minute has ended,
@@ -118,8 +118,8 @@ class AuditLog {
   mutable Mutex mutex_;
   Condition wake_;
   std::vector<Waiting> waiting_ FRESHET_GUARDED_BY(mutex_);
-  // Callbacks for entries that are only counted. They do not count toward kMaxWaitingAudit: each
-  // belongs to an open call, and open calls are limited.
+  // Callbacks for entries that are only counted. kMaxWaitingAudit does not limit them: each belongs
+  // to an open call, and open calls are limited.
   std::vector<Done> counted_ FRESHET_GUARDED_BY(mutex_);
   std::deque<AuditEntry> recent_ FRESHET_GUARDED_BY(mutex_);
   Repeats<AuditEntry> repeats_ FRESHET_GUARDED_BY(mutex_);

@@ -67,7 +67,7 @@ void LogWith(LogModule module, spdlog::level::level_enum level, std::string_view
 // Adds a request id to all lines that the thread logs while this object lives. Owner thread only.
 class ScopedRequestId {
  public:
-  // `id` outlives this.
+  // `id` must outlive this object.
   explicit ScopedRequestId(std::string_view id);
   ~ScopedRequestId();
   ScopedRequestId(const ScopedRequestId&) = delete;
