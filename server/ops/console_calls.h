@@ -1,5 +1,5 @@
-// The console's routes below /console/api/ that call gRPC services over an in-process channel. In
-// this way each call has only one implementation. The calls carry the client's identity
+// The console's routes below /console/api/ that call gRPC services over an in-process channel, so
+// that the console and gRPC clients share one implementation. The calls carry the client's identity
 // (server/api/inside.h).
 #ifndef FRESHET_SERVER_OPS_CONSOLE_CALLS_H_
 #define FRESHET_SERVER_OPS_CONSOLE_CALLS_H_

@@ -57,8 +57,8 @@ MakeGuard(Authoriser& authoriser, const std::string& listen, std::vector<std::st
 [[nodiscard]] bool IsLoopbackName(std::string_view host);
 // The host of "host:port" or "host", without brackets.
 [[nodiscard]] std::string HostOf(std::string_view authority);
-// Says why a request does not come from the server's own page, as far as the browser's headers
-// show; empty = it may come from there.
+// Says why a request does not come from the server's own page, by the headers that browsers send;
+// empty = it might come from there.
 [[nodiscard]] std::string WhyOfOtherOrigin(const HttpRequest& request);
 // Says why a request may not change anything; empty = it may. The request must come from this
 // machine, but not from another site's page in a browser on this machine. Such a page is recognized

@@ -26,9 +26,9 @@ struct SourceVerdict {
   int quarantined_hosts = 0;  // number among the hosts in the report
 };
 
-// Makes one verdict for each source of the report, in the report's order. A source may occur only
-// in the report's list of hosts, namely if every host has a separate model. The verdict then has
-// averages over these hosts. Thread-safe.
+// Makes one verdict for each source of the report, in the report's order. If every host has a
+// separate model, sources occur only in the report's list of hosts. A verdict then has the average
+// precision over these hosts, and the highest recall of any of them. Thread-safe.
 [[nodiscard]] std::vector<SourceVerdict> VerdictsOf(const v1::GetTrustReportResponse& report);
 
 }  // namespace freshet

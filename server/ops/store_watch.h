@@ -1,5 +1,5 @@
-// Tells the rest of the server when the store accepts no writes. Logs this only as often as is
-// useful to people.
+// Tells the rest of the server when the store accepts no writes. Logs the begin and the end of that
+// time, and reminders in between.
 #ifndef FRESHET_SERVER_OPS_STORE_WATCH_H_
 #define FRESHET_SERVER_OPS_STORE_WATCH_H_
 
@@ -19,7 +19,8 @@ class StoreWatch {
   // ResourceExhausted = the disk is full, Unavailable = the store has failed.
   StoreWatch(Health& health, std::function<void(const Status&)> on_change);
 
-  // Checks the store. `failure`: why no shard can write; OK = a shard can write.
+  // Checks the store. `failure`: the reason why no shard can write; OK = at least one shard can
+  // write.
   void Look(const Status& failure, const StoreStats& stats, Instant now);
 
  private:
