@@ -1,5 +1,5 @@
-// The membership of this server in a cluster: the log on Kafka, and the turn. Only the server that
-// has the turn serves, and may write to the log.
+// This server's membership in a cluster: its connection to the log on Kafka, and the turn. The turn
+// is the right to serve and to write to the log. Only one server of a division has it at a time.
 #ifndef FRESHET_SERVER_CLUSTER_H_
 #define FRESHET_SERVER_CLUSTER_H_
 
@@ -27,12 +27,12 @@ struct ServerConfig;
 // The membership. Thread-safe.
 class Cluster {
  public:
-  // Connects to the log. Setting `stop` ends all waiting, even for Kafka. `stop` outlives this
+  // Connects to the log. Setting `stop` ends all waiting, even for Kafka. `stop` must outlive this
   // object. `on_replaced` is called at most once, on a thread of this object, when another server
   // has taken over the turn.
   //
-  // Not OK: Unavailable if no broker answers; InvalidArgument and FailedPrecondition, with the name
-  // of the wrong key.
+  // Not OK: Unavailable if no broker answers; InvalidArgument or FailedPrecondition if a key of the
+  // configuration is wrong, with the name of the key.
   [[nodiscard]] static StatusOr<std::unique_ptr<Cluster>> Join(const ServerConfig& config,
                                                                const std::atomic<bool>& stop,
                                                                std::function<void()> on_replaced);
@@ -42,16 +42,17 @@ class Cluster {
   Cluster& operator=(const Cluster&) = delete;
 
   [[nodiscard]] KafkaLog& log() { return *log_; }
-  // Makes this server a candidate for the turn. Called once, when the store of this server is
-  // complete: a candidate with an incomplete store would delay those with complete stores.
+  // Makes this server a candidate for the turn. Must be called once, when the store of this server
+  // is complete. A candidate with an incomplete store could get the turn although another one could
+  // serve sooner.
   [[nodiscard]] Status Stand() { return tenure_->Stand(); }
   // Whether this server has the turn, so that its store may write to the log.
   [[nodiscard]] bool has_turn() const { return tenure_->assigned(); }
   // Gives up the turn. From then on the store must not commit. Called by the thread that destroys
   // this object.
   void Leave() { tenure_->Leave(); }
-  // Whether the server that has the turn might be gone. Asks Kafka. Callers should ask about twice
-  // a second.
+  // Whether the server that has the turn might have failed. Asks Kafka, and compares the answer
+  // with the previous one, so it should be called about twice a second.
   [[nodiscard]] bool other_is_silent() const;
   // Whether Kafka has confirmed the turn of this server recently enough that pages may be handed
   // out.
@@ -69,8 +70,8 @@ class Cluster {
       FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] ClusterStatus status() const FRESHET_EXCLUDES(mutex_);
   // Makes this server a candidate in the election of the leader that distributes the fleet's crawl
-  // rate. The candidates are the serving servers of all divisions. This object outlives the result.
-  // Not OK: Unavailable if no broker answers.
+  // rate. The candidates are the serving servers of all divisions. This object must outlive the
+  // result. Not OK: Unavailable if no broker answers.
   [[nodiscard]] StatusOr<std::unique_ptr<RateElection>> StandForRate() const;
 
  private:

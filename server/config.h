@@ -29,8 +29,8 @@
 
 namespace freshet {
 
-// The settings, in sections as in the YAML file. Value types, thread-compatible. Live fields may
-// change while a server runs.
+// The settings, in sections as in the YAML file. Value types, thread-compatible. Only Live fields
+// can change while a server runs.
 
 // Ports, and access to them (docs/security.md). Files are paths; empty = none.
 struct DoorConfig {
@@ -45,7 +45,7 @@ struct DoorConfig {
   bool tls_client_certificate_required = true;  // on the gRPC port, if tls_client_ca is set
   std::string auth_file;                        // identities: server/auth/identities.h
   std::vector<std::string>
-      auth_open;          // what needs no identity: metrics, console, reflection or indexnow
+      auth_open;          // open to everybody: metrics, console, reflection or indexnow
   bool insecure = false;  // allows serving other machines without TLS and identities
   Duration reload_interval = Duration::Seconds(10);  // interval between checks for changed files
 };
@@ -55,8 +55,8 @@ struct LogConfig {
   std::string log_level = "info";
   std::map<std::string, std::string> log_levels;  // levels of single modules
   std::string log_format = "text";                // or json
-  Live<double> trace_share = 0;               // share of the messages with items that are traced
-  std::string audit_log;                      // empty = audit.jsonl in data_dir
+  Live<double> trace_share = 0;  // share of traced messages (server/api/message_trace.h)
+  std::string audit_log;         // empty = audit.jsonl in data_dir
   size_t audit_log_bytes = size_t{16} << 20;  // size of one file
 };
 
@@ -67,7 +67,7 @@ struct CrawlConfig {
       Pacer::kUsualLateness;  // greatest lateness of an assignment; at least one tick
   double forced_share = ForcedShare::kUsual;  // share of the ticks at which forced pages come first
   std::string policy = "default";
-  Duration signal_delay;  // for the policy greedy_ncis_d
+  Duration signal_delay;  // used only by the policy greedy_ncis_d
   EstimatorKind estimator = EstimatorKind::kDefault;
   // The length of a day for the estimators. The model measures half-lives and ages in days.
   Duration day = Duration::Days(1);
@@ -99,11 +99,12 @@ struct PageConfig {
   // Leases: the default, and the longest that a worker can ask for.
   Live<Duration> default_lease = Duration::Seconds(300);
   Live<Duration> max_lease = Duration::Seconds(limits::kMaxLeaseSeconds);
-  // Backoff after unanswered leases (ShardOptions).
+  // Backoff of a page after each lease that expires without a result (ShardOptions).
   Duration lease_backoff = Duration::Seconds(60);
   Duration max_lease_backoff = Duration::Hours(1);
   uint32_t max_unanswered_leases = 5;
-  // Backoff of pages that robots.txt forbids, that failed, and that are gone.
+  // Backoff of pages that robots.txt forbids, of pages whose crawl failed, and of pages that are
+  // gone.
   Duration robots_backoff = Duration::Days(1);
   Duration max_robots_backoff = Duration::Days(30);
   Duration error_backoff = Duration::Seconds(60);
@@ -146,7 +147,7 @@ struct PortConfig {
 
 // Limits for each client, worker and source.
 struct ShareConfig {
-  // Items per second; 0 = no limit. A client's identity may have a specific rate.
+  // Items per second; 0 = no limit. The auth file can set a different rate for an identity.
   Live<double> items_per_second_per_client = 0;
   Live<double> items_per_second_per_source = 0;
   std::map<std::string, double> items_per_second_of_source;  // rates of single sources

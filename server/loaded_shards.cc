@@ -45,8 +45,9 @@ StatusOr<LoadedShards> ShardsLoader::Load(Store& store, LoadOptions options,
         "s: it ran ahead. They count as of this start",
         progress.ahead.load(), Duration::Micros(progress.ahead_micros).seconds());
   }
-  // The first pick would have to do this work for all pages. A standby does it before it gets the
-  // turn.
+  // A shard that follows another server picks no pages, so its due timers pile up, and its first
+  // pick would have to handle them all. Follow handles those that are due now, before this server
+  // gets the turn.
   if (options.without_leases) {
     for (ShardState* state : StatesOf(loaded)) {
       RETURN_IF_ERROR(state->loading().Follow({}, options.now));
@@ -140,7 +141,8 @@ ShardSettings ShardsLoader::SettingsOf(const LoadedShards& loaded, uint64_t gene
   settings.epochs.stride = static_cast<uint16_t>(config_.shards);
   settings.epochs.interval = config_.epoch_interval;
   if (config_.cluster.configured()) {
-    // The commit of a slice waits for Kafka, and all other work of the shard waits for the commit.
+    // Slices are longer in a cluster, because the commit of each slice waits for Kafka, and all
+    // other work of the shard waits for the commit.
     settings.epochs.slice = kSliceOfCluster;
     settings.epochs.slice_pages = kSlicePagesOfCluster;
   }

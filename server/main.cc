@@ -133,8 +133,8 @@ void MaskEndSignals(int how) {
 // second one ends the process at once. Owner thread only.
 class EndSignals {
  public:
-  // Both functions are called on a separate thread: `on_first` once, and `on_hang_up` for every
-  // SIGHUP.
+  // Both functions are called on a separate thread: `on_first` once, at the first signal that asks
+  // for the end, and `on_hang_up` at every SIGHUP.
   EndSignals(Clock& clock, std::function<void()> on_first, std::function<void()> on_hang_up)
       : clock_(clock),
         on_hang_up_(std::move(on_hang_up)),
@@ -290,7 +290,8 @@ int Run(const ServerConfig& config, const CommandLine& line) {
 }
 
 int RunMaintenance(const ServerConfig& config, const Maintenance& maintenance) {
-  // These tasks only read or work on copies, so they need no orderly end.
+  // A signal can end these tasks at any time. They only read, work on copies, or change the store
+  // by whole commits.
   MaskEndSignals(SIG_UNBLOCK);
   if (maintenance.verify) return RunVerify(config);
   if (maintenance.repair) return RunRepair(config);

@@ -106,7 +106,8 @@ std::string DescribeTables(const storage::TableDamage& tables) {
   return text;
 }
 
-// Prints nothing about a frontier that was never used.
+// Prints the problems of the crawl frontier, and a line with its counts. Prints nothing if the
+// frontier was never used. Returns kWhole if there are no problems, else kNotWhole.
 int PrintFrontier(std::string_view done, std::string_view problem, const FrontierReport& report) {
   for (const std::string& text : report.problems) fmt::print("{}: {}\n", problem, text);
   if (report.queues == 0 && report.ok()) return kWhole;
@@ -202,7 +203,8 @@ int RunRestore(const ServerConfig& config, const std::string& checkpoint, bool l
   if (!report.ok()) return FailedAs(*as_owner, "cannot restore", report.status());
   if (report->ok()) {
     const int pages = PrintReport("restored", config.data_dir, *report);
-    // If the checkpoint is from a standby that was killed, it may hold half of a commit.
+    // If the checkpoint is from a standby that was killed, it can hold half of a commit. So the
+    // frontier in the checkpoint of a cluster is repaired at once.
     return leave_cluster ? std::max(pages, RepairFrontierOf(config)) : pages;
   }
   (void)PrintReport("did not restore", config.data_dir, *report);

@@ -13,7 +13,8 @@ namespace freshet {
 namespace {
 
 constexpr Duration kSampleInterval = Duration::Seconds(1);
-// The servers of a fleet do not accept clocks that differ by more than this.
+// If this server's time is further ahead of the machine's clock, the monitor logs a warning. The
+// servers of a fleet do not accept clocks that differ by more (FleetRateOptions::clock_bound).
 constexpr Duration kMuchAhead = Duration::Millis(500);
 // A disk that answers no write for this long keeps clients waiting.
 constexpr Duration kDiskSilence = Duration::Seconds(5);

@@ -70,7 +70,8 @@ class Monitor {
   // The assignments that the console shows.
   [[nodiscard]] std::vector<RecentAssignment> Recent(const Serving& serving) const;
   void Sample();
-  // Logs that the machine's clock was set back.
+  // Logs a warning if this server's time is far ahead of the machine's clock, because that clock
+  // was set back.
   void SayIfAhead(Instant now);
 
   const ServerConfig& config_;

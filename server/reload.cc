@@ -20,7 +20,8 @@ void SayStored(std::string_view key) {
   Log().info("{}: the value that an operator set at run time stays in force", key);
 }
 
-// The three functions below are called on a shard's thread, after earlier changes by operators.
+// RuntimeSettings::Change calls the three functions below on a shard's thread, after the earlier
+// changes by operators.
 void FollowRate(const ServerContext& context, const Settings& stored, Rate rate) {
   if (stored.crawl_rate) return SayStored("crawl_rate");
   if (context.rates.status().shared && !context.router.division().keeps()) {

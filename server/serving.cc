@@ -88,7 +88,7 @@ Rate RateOf(const Settings& settings, const ServerConfig& config) {
   return rate;
 }
 
-// Wraps `call` so that it is called at most once for each value of `at_once`. The result may
+// Wraps `call` so that it is called at most once for each value of `at_once`. The wrapper may
 // outlive the server.
 Serving::End Once(Serving::End call) {
   // One flag for an orderly end, and one for an immediate end.
@@ -359,8 +359,8 @@ void Serving::WithoutWaitingForKafka(const std::function<void()>& work) {
 
 void Serving::AwaitStandbys() {
   if (cluster_ == nullptr) return;
-  // While a standby loads the pages, it does not read the log and is not ready. Such a standby
-  // still counts as a successor.
+  // While a standby loads the pages, it does not read the log and is not ready. If a standby is
+  // ready now, HasSuccessor counts loading standbys too from now on.
   had_successor_ = HasSuccessor();
   standbys_.AskToLoad();
   Clock& clock = context_.clock;
@@ -418,8 +418,8 @@ void Serving::LookAtDisk(Instant now) {
   const Duration silence = disk_.Look(store_->writes(), now);
   if (cluster_ == nullptr || !cluster_->sure()) return;
   if (silence < config_.cluster.silence * kSilencesOfWaiting) return;
-  // A stopping server no longer receives reports of standbys, so a successor that was known earlier
-  // counts too.
+  // Once this server stops, it receives no more reports of standbys. A standby that was ready
+  // before then still counts.
   if (!had_successor_ && !HasSuccessor()) return;
   // An orderly end would wait for the disk and keep the turn until then. No write is lost, because
   // the log has the writes that are not on the disk.

@@ -60,7 +60,8 @@ class DiskSilence {
   Live<Duration> lasts_;
 };
 
-// Passes on events of the shards. Thread-safe, except for Tell.
+// Passes the shards' notifications on to Serving. The shards are constructed before Serving, so
+// Serving is set later, by Tell. Thread-safe, except for Tell.
 class ShardNews final : public ShardObserver {
  public:
   // Sets the receiver, which outlives the shards. Must be called before the shards start.
@@ -79,15 +80,16 @@ class ShardNews final : public ShardObserver {
   QuarantineLog quarantines_;
 };
 
-// The serving server. Thread-safe, except for Open, StopServing and Close. These are called at most
-// once, in this order. Earlier ones may be skipped.
+// The serving server. Thread-safe, except for Open, StopServing and Close. Each of these is called
+// at most once, in this order. Open and StopServing are optional.
 class Serving {
  public:
   using End = std::function<void(std::string_view why, bool at_once)>;
 
   // Starts the shards and their threads. At most `connections` gRPC connections are open at a time.
-  // All references outlive this object. `news` passes on the shards' events. `end` asks the owner
-  // to end the server, and is called at most once for each value of `at_once`; null = not called.
+  // All references must outlive this object. `news` receives the shards' notifications. This object
+  // calls `end` when the server should end, at most once for each value of `at_once`
+  // (Server::WhenToEnd); nullptr = nothing is called.
   Serving(const ServerConfig& config, Clock& clock, int connections, ShardNews& news,
           Health& health, Door& door, LoadedStore loaded, End end);
   Serving(const Serving&) = delete;

@@ -13,11 +13,11 @@ namespace {
 // needed.
 constexpr Duration kLookInterval = Duration::Millis(500);
 constexpr std::chrono::seconds kAfterFailure{10};
-// The pause after loaded pages have become outdated. Every shard that finishes learning makes them
-// outdated, and the shards finish one after the other.
+// The pause after the loaded pages have become outdated. On the serving server, each shard that
+// finishes learning makes them outdated, and the shards finish one after the other.
 constexpr std::chrono::seconds kAfterOutdating{3};
 // Each followed record wastes some bytes of memory, which the next load frees. Between two loads, a
-// standby follows at most the sum of these: a fixed number of records, and a number for each page.
+// standby follows at most kFollowedAtLeast records, plus kFollowedPerPage for each page.
 constexpr uint64_t kFollowedAtLeast = 1'000'000;
 constexpr uint64_t kFollowedPerPage = 8;
 
@@ -33,8 +33,8 @@ bool Standby::MayOwn() {
 
 bool Standby::MayOwnSoon() {
   const bool may_come = TurnMayCome();
-  // This server may have got the turn in the meantime. Pages that are not loaded by then are loaded
-  // as in a normal start.
+  // If this server has just got the turn, it begins no load here. Pages that are not loaded yet are
+  // loaded as in a normal start.
   if (hooks_.has_turn()) return loaded_.has_value();
   if (!may_come) {
     if (loaded_) spdlog::info("the active server goes on serving; this one stays a standby");
@@ -45,8 +45,8 @@ bool Standby::MayOwnSoon() {
   // The caller has read the log up to its present end, so loaded pages are up to date.
   has_loaded_ = loaded_.has_value();
   if (loaded_) return true;
-  // Starts a load. If the last load was cancelled, failed or became outdated, a new one starts at a
-  // later call.
+  // True = the caller calls Prepare, which loads the pages. After a load that was cancelled, failed
+  // or became outdated, this call returns false once, and a later call starts the next load.
   return !std::exchange(tried_, false) && Steady::now() >= rests_until_;
 }
 

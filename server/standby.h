@@ -19,8 +19,8 @@
 
 namespace freshet {
 
-// Functions for a standby. They are called on the thread that opens the store, except for `follow`,
-// which is called on the threads of Update.
+// The functions that a standby needs. They are called on the thread that opens the store, except
+// for `follow`, which is called on the threads that call Update.
 struct StandbyHooks {
   // Makes this server a candidate for the turn.
   std::function<Status()> stand;
@@ -30,14 +30,14 @@ struct StandbyHooks {
   // Whether this server should load the pages now: the serving server waits for that, or the
   // configuration asks for a hot standby.
   std::function<bool()> is_asked_for;
-  // Load and Follow of ShardsLoader.
+  // Load, Follow and Finish of ShardsLoader.
   std::function<StatusOr<LoadedShards>(Store&, LoadOptions)> load;
   std::function<Status(LoadedShards&, uint16_t, FollowedChanges)> follow;
   std::function<Status(Store&, LoadedShards&)> finish;
 };
 
-// The standby. While the store is not open, only the owner thread may use it, unless Follower or a
-// comment here says otherwise.
+// The standby. Owner thread only (the thread that opens the store), except for Update (see
+// Follower) and `loaded`.
 class Standby final : public Follower {
  public:
   // Loads end early when `stop` is set, and report to `progress`. Both outlive this object.
@@ -69,8 +69,9 @@ class Standby final : public Follower {
   const std::atomic<bool>& stop_;
   LoadProgress& progress_;
   std::atomic<bool> abandoned_ = false;
-  bool told_ = false;   // whether it was logged that this server takes over
-  bool tried_ = false;  // a load was tried and not retried yet
+  bool told_ = false;  // whether it was logged that this server takes over
+  // Set by Prepare. While this is set, MayOwnSoon starts no load, but resets it.
+  bool tried_ = false;
   Steady::time_point rests_until_;
   std::optional<LoadedShards> loaded_;
   std::atomic<bool> has_loaded_ = false;

@@ -130,8 +130,8 @@ class Starter {
   const ShardsLoader loader_;
   const std::function<void()> on_replaced_;
   std::unique_ptr<Standby> standby_;  // nullptr = a single server
-  // Until this instant, in microseconds, the serving server is assumed to wait for this one to load
-  // its pages.
+  // Until this instant, in microseconds, the serving server is assumed to wait until this server
+  // has loaded the pages.
   std::atomic<int64_t> asked_to_load_until_ = 0;
   bool standing_by_ = false;  // already logged that this server is a standby
   // The time since which this server has had the turn without reading a row. Used by the thread

@@ -38,8 +38,8 @@ constexpr size_t kSlice = 1024;
 // single precision.
 constexpr double kSumTolerance = 1e-5;
 
-// A shard that owns every slot, and that also keeps the records from which it was loaded. Owner
-// thread only.
+// A shard that owns every slot. It also keeps the records from which it was loaded. Owner thread
+// only.
 class LoadedShard final : public LoadVisitor {
  public:
   LoadedShard(ShardState& state, std::function<void(std::string)> problem)
