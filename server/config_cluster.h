@@ -1,5 +1,6 @@
-// The section `cluster` of a configuration: servers that share one log on Kafka. One server serves
-// and the others are standbys (docs/cluster.md).
+// The section `cluster` of a configuration: servers that share a log on Kafka. One of them serves,
+// and the others are standbys. A cluster can have several divisions, each with a log and servers of
+// this kind (docs/cluster.md).
 #ifndef FRESHET_SERVER_CONFIG_CLUSTER_H_
 #define FRESHET_SERVER_CONFIG_CLUSTER_H_
 

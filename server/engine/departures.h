@@ -1,7 +1,7 @@
-// Remembers pages that were handed out later than planned. The delay of a host or group is planned
-// as the time between two ticks. This is also the time between the two departures, as long as pages
-// leave at their ticks. After a stall of the process or the disk, a page can leave late and the
-// next one on time, too soon after it. This class holds back the second page.
+// Remembers pages that left (were handed out) later than planned. The delay of a host or group is
+// planned as the time between two ticks. This is also the time between the two departures, as long
+// as pages leave at their ticks. After a stall of the process or the disk, a page can leave late
+// and the next one on time, too soon after it. This class holds back the second page.
 #ifndef FRESHET_SERVER_ENGINE_DEPARTURES_H_
 #define FRESHET_SERVER_ENGINE_DEPARTURES_H_
 
@@ -28,8 +28,8 @@ class Departures {
  public:
   // A page is on time up to this long after its tick.
   static constexpr Duration kOnTime = Duration::Millis(5);
-  // The maximum number of hosts, and of groups, that are remembered. If there are more, a late page
-  // does not leave.
+  // The maximum number of hosts, and of groups, that are remembered. When that many are
+  // remembered, further late pages are held back.
   static constexpr size_t kMost = 100'000;
 
   // Decides whether a page of `host` that was planned for `at` may leave at `now`, and notes a late

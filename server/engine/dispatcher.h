@@ -44,9 +44,10 @@ class Dispatcher {
   Dispatcher(const Dispatcher&) = delete;
   Dispatcher& operator=(const Dispatcher&) = delete;
 
-  // Servers hand out the pages of one division only in turns. Returns the number of this server's
-  // turn; nullopt = this server may not hand out pages now. The number changes if another server
-  // may have handed out pages in between.
+  // In a cluster, a server may hand out pages only while it has the turn of its division
+  // (server/cluster.h). Returns the number of the turn; nullopt = this server may not hand out
+  // pages now. The number changes if another server might have handed out pages since the last
+  // call.
   using Turn = std::function<std::optional<uint64_t>()>;
 
   // Starts handing out pages. No page is handed out without a turn. Pages that were requested in an
@@ -119,13 +120,14 @@ class Dispatcher {
   void LookAtTurn(Instant now, Actions* actions) FRESHET_REQUIRES(mutex_);
   void CountMissed(Instant now) FRESHET_REQUIRES(mutex_);
   void Release(Instant now, Actions* actions) FRESHET_REQUIRES(mutex_);
-  // Returns false if less than half of the lease would be left, or if a late page of the host or
-  // group left too recently.
+  // Returns true if the page may be sent to its worker. Returns false if less than half of its
+  // lease is left, or if a page of the same host or group was sent late, and too recently
+  // (Departures).
   [[nodiscard]] bool MayLeave(const Ready& ready, Instant now) FRESHET_REQUIRES(mutex_);
   void TakeBack(const Assignment& assignment, Actions* actions) FRESHET_REQUIRES(mutex_);
   // Returns all ready pages after the first `keep` to their shards.
   void DropReady(size_t keep, Instant now, Actions* actions) FRESHET_REQUIRES(mutex_);
-  // The earliest time at which the first ready page may leave, not considering the pacer.
+  // The earliest time at which the first ready page may be sent, not considering the pacer.
   // Precondition: a page is ready.
   [[nodiscard]] Instant ReleaseTime() const FRESHET_REQUIRES(mutex_);
   void Plan(Instant now, Actions* actions) FRESHET_REQUIRES(mutex_);

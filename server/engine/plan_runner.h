@@ -31,7 +31,7 @@ struct PlanRunnerOptions {
 class PlanRunner {
  public:
   // Called when a plan is in force on all shards, or with an error. Runs on the runner's thread, or
-  // inside the call of a method. Unavailable: the runner or a shard is stopped. Aborted: another
+  // inside a call of this object. Unavailable: the runner or a shard is stopped. Aborted: another
   // method or policy was set in between. Other errors are those of PlanCrawls.
   using Done = std::function<void(const Status&)>;
 
@@ -69,8 +69,8 @@ class PlanRunner {
   // Returns when a plan is due or the runner is stopped.
   void WaitForWork() FRESHET_REQUIRES(mutex_);
   [[nodiscard]] uint64_t Pages() const;
-  // Collects, computes and hands out one plan. The errors of this method and the next two are those
-  // of Done.
+  // Collects, computes and hands out one plan. The errors of this function and the next two are
+  // those of Done.
   [[nodiscard]] Status MakeAndHandOut(const Job& job);
   // Collects the input of the plan from all shards, and the number of page ids of each shard.
   [[nodiscard]] Status Collect(const Job& job, PlanColumns& columns, std::vector<uint32_t>& ids);

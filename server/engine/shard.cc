@@ -21,9 +21,9 @@ constexpr Duration kMaxIdle = Duration::Millis(500);
 // The pause between a refused commit and the next attempt at the shard's own events.
 constexpr Duration kAgain = Duration::Seconds(1);
 
-// A commit of fewer pages than this hardly takes longer than handing it to another thread, unless
-// one of the last kRecentCommits commits took kSlowCommit or longer. Some disks are slow only now
-// and then.
+// Commits of fewer pages run on the shard's thread, unless one of the last kRecentCommits commits
+// took kSlowCommit or longer. Handing such a small commit to another thread takes about as long as
+// the commit itself. Some disks are slow only now and then.
 constexpr size_t kWorthLookingAhead = 32;
 constexpr Duration kSlowCommit = Duration::Millis(2);
 constexpr int kRecentCommits = 256;
@@ -254,8 +254,8 @@ void Shard::RunOnce(Instant now) {
   turn->now = now;
   mailbox_.Release(std::exchange(turn->ahead, 0));
   AcceptWaiting(*turn);
-  // A bid may have been settled by now. If so, the commit of this turn also leases the pages of the
-  // bid.
+  // The bid that AcceptWaiting has answered might have been settled by now. If so, the commit of
+  // this turn also leases the pages of the bid.
   if (turn->bids > 0) AcceptWaiting(*turn);
   if (failure_.ok() && again_.empty()) TakeOwnEvents(*turn);
   RunTurn(std::move(turn));

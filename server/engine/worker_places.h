@@ -26,7 +26,7 @@ class WorkerPlaces {
   // Takes a place for a worker; `most`: the number of all places. ResourceExhausted: no place is
   // left for this client, or none for its set of classes.
   [[nodiscard]] Status Take(const WorkerTerms& terms, size_t most);
-  // Gives a place back. Precondition: Take has returned OK for these terms.
+  // Frees a place. Precondition: Take has returned OK for these terms.
   void GiveBack(const WorkerTerms& terms);
 
  private:

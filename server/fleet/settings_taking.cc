@@ -111,8 +111,9 @@ class Taking final : public std::enable_shared_from_this<Taking> {
     for (const CrawlRecord& own : context_.crawls.All()) {
       const std::string& id = own.crawl_id;
       const bool in_part = id > part_.after_crawl_id() && (!part_.more() || id <= last);
-      // The keeper has no settings for this crawl id, so they are reset here. The record of a crawl
-      // id that is being deleted is removed at the end of the deletion.
+      // If the part leaves out this crawl id, the keeper has no settings for it, so its settings
+      // are reset here. A crawl id that is being deleted loses its record at the end of the
+      // deletion.
       if (in_part && !own.deleting) wanted.try_emplace(id, CrawlRecord{.crawl_id = id});
     }
     for (const auto& [id, record] : wanted) {

@@ -16,7 +16,7 @@ namespace {
 constexpr Duration kPatience = Duration::Seconds(2);
 // The pause after a failed attempt to correct times that a clock that ran ahead has left behind.
 constexpr Duration kMendPause = Duration::Seconds(10);
-// While there are queues without URLs, this many queues are looked at between two pauses.
+// While there are queues without URLs, this many queues are checked between two pauses.
 constexpr size_t kSweptAtOnce = 2048;
 constexpr Duration kSweepPause = Duration::Seconds(1);
 // The longest sleep of the idle thread.

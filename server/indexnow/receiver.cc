@@ -29,7 +29,7 @@ namespace {
 constexpr std::string_view kTakePath = "/freshet.v1.FleetService/TakePing";
 // How long the server of another division may take to answer. Other pings wait in the meantime.
 constexpr Duration kPassOnPatience = Duration::Seconds(3);
-// The maximum size in bytes of a URL's tag and length in a message.
+// The maximum size in bytes of the tag and the length that protobuf adds to a URL in a message.
 constexpr size_t kMostBytesBeside = 8;
 // A part of a ping gets another URL only if it has room for this many bytes: the URL, and the
 // fields beside the URLs.
@@ -301,8 +301,8 @@ void IndexNowReceiver::TellLater(const std::vector<std::string>& urls, bool good
     counters_.dropped += urls.size();
     return;
   }
-  // The client already has its answer. Waits for the signals, so that the URLs of other waiting
-  // pings come after these.
+  // The client already has its answer. This thread still waits until the signals are durable, so
+  // that the URLs of other waiting pings come after these.
   const StatusOr<PingCounts> counts = TellAndWait(urls);
   const Status status = counts.ok() ? counts->busy : counts.status();
   if (status.ok()) return;
