@@ -84,7 +84,7 @@ TEST(LearnedAgeCurve, RisesWhereAChangeBringsOthers) {
   EXPECT_GT(curve.Level(1), 2 * curve.Level(3));
 }
 
-// A server that restarts every other day learns about the same curve.
+// A server that restarts every other day learns almost the same curve.
 TEST(LearnedAgeCurve, IsTheSameAfterRestarts) {
   World steady(Clustered());
   World restarted(Clustered());

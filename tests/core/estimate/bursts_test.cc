@@ -56,7 +56,8 @@ TEST(Bursts, HaveAPageOnce) {
   EXPECT_EQ(Take(bursts), std::vector<PageNumber>{PageNumber(4)});
 }
 
-// A standby receives a page with each of its changes.
+// A standby restores a page again after each of its changes. The burst must still count the page
+// once.
 TEST(Bursts, HaveAPageOnceThatIsRestored) {
   Bursts bursts;
   for (int i = 0; i < 3; ++i) {

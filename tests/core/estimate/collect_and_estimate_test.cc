@@ -56,8 +56,9 @@ TEST_F(CollectAndEstimate, KnowsWhatHappenedSinceTheEpochBegan) {
   EXPECT_EQ(estimate->staleness, 0);
 }
 
-// Without a learned model there is no estimate, because the defaults are worse than the model of
-// the next epoch and than the page's last estimate. If the number of shards changes, learning
+// Until an epoch has learned a model, there is no estimate. An estimate by the default model would
+// be worse than the page's last estimate, and worse than an estimate by the model of the next
+// epoch. There is no model after a change of the number of shards either, because learning then
 // starts again.
 TEST_F(CollectAndEstimate, IsSilentWhereNothingWasLearned) {
   Estimator estimator({});

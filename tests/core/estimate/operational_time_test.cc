@@ -82,7 +82,7 @@ TEST(AgeCounts, FitFindsTheCurve) {
   }
 }
 
-// The fit must not depend on which share of a page's events its rate covers.
+// The rate of a page might cover only a share of its events. The fit must not depend on this share.
 TEST(AgeCounts, FitDoesNotDependOnTheScaleOfTheRates) {
   AgeCounts counts;
   for (size_t bin = 0; bin < kAgeBins; ++bin) {

@@ -74,7 +74,7 @@ double LogPosterior(const SiteModel& site, const PageStatistics& statistics, dou
   return sum;
 }
 
-// Returns the maximum, which is searched over the two variables in turn.
+// Returns the point at which LogPosterior() is largest, by a search over the two variables in turn.
 std::pair<double, double> Mode(const SiteModel& site, const PageStatistics& statistics) {
   const auto best = [](const std::function<double(double)>& f) {
     double low = -25;
@@ -155,9 +155,10 @@ TEST(EstimatePage, InformationIsTheCurvature) {
   }
 }
 
-// The fit of the prior uses the score and the information of a page's data. Signalled changes in a
-// fading sum vary less than a count of the same size, so both are scaled up: for weights from 1
-// down to w, by 2/(1 + w) if all evidence is signals.
+// In the fit of the prior, the posterior's changes and exposure stand for the score and the
+// information of the page's data. A sum of signalled changes with fading weights varies less than a
+// count of the same size, so changes and exposure are both scaled up. If all evidence is signals
+// and the weights go from 1 down to w, the factor is 2/(1 + w).
 TEST(EstimatePage, CountAndExposureStandForTheData) {
   const SiteModel site = Site(0.5, {.mean = 0.02, .shape = 0.6});
   for (const PageStatistics& statistics : Histories()) {
@@ -169,8 +170,8 @@ TEST(EstimatePage, CountAndExposureStandForTheData) {
     const double scale = 0.5 + 0.5 * 2 / (1 + oldest);
     const double of_data = posterior.shape - 0.6 / 0.02 * posterior.mean;
     EXPECT_NEAR(posterior.exposure * posterior.mean, scale * of_data, 1e-6);
-    // changes - exposure Delta is the score, which cancels that of the prior at the mode. It is
-    // smaller where more than half of the information is missing.
+    // changes - exposure Delta is the score of the data. At the mode, it cancels the score of the
+    // prior. If more than half of the information is missing, the score of the data is smaller.
     const double score = -0.6 * (1 - posterior.mean / 0.02);
     const double found = posterior.changes / scale - of_data;
     if (of_data >= 0.5 * days * posterior.mean) {

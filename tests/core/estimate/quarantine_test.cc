@@ -38,7 +38,7 @@ class QuarantineTest : public testing::Test {
     return Observe(quarantine_, kHost, kSitemapSource, SureOf(believed, random_.Uniform() < truth),
                    now_);
   }
-  // Returns the number of crawls until the change occurs; `max` = it does not occur.
+  // Returns the number of crawls until `change` occurs; `max` = it does not occur.
   int CrawlsUntil(QuarantineChange change, double believed, double truth, int max) {
     for (int i = 1; i < max; ++i) {
       if (Crawl(believed, truth) == change) return i;

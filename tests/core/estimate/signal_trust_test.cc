@@ -133,7 +133,7 @@ TEST(SignalTrust, ASourceThatStartsToLieIsPutInQuarantineAndWeighsLess) {
   EXPECT_GT(waiting, 10);
 }
 
-// The table is full, with more hosts than have models.
+// The table of (host, source) pairs is full, and has more hosts than there are models.
 TEST(SignalTrust, TheWorstOfAFullTableComeFirst) {
   std::string model = Estimator{EstimatorOptions{}}.SerialiseModel();
   constexpr size_t kRows = limits::kMaxWatchedSources;
@@ -166,7 +166,8 @@ TEST(SignalTrust, TheWorstOfAFullTableComeFirst) {
       estimator.RestoreModel(model + "#source one.more\t1\t1\t1\t1\t0\t1\t0\t9\t0\n").ok());
 }
 
-// If every signal of some pages is a change, polls of a hundred of them are not mass edits.
+// If all signals of some pages are true, a poll of a hundred of these pages must not count as a
+// mass edit.
 TEST(SignalTrust, CompleteSignalsInLargePollsGiveTheRightRate) {
   World world(
       {.pages = 40, .false_mean = 0, .recall = 1, .interval = 15, .source_class = kMassPing});

@@ -67,7 +67,8 @@ double FalseRate(const SiteTable& table, const std::string& host) {
   return table.model(table.NumberOf(host)).Find(kPing)->false_rate.mean;
 }
 
-// Seats are assigned by evidence, not by the order of arrival.
+// Seats (places for the models of single hosts) go to the hosts with the most evidence, not to the
+// hosts that come first.
 TEST_F(SiteTableTest, AHostOfManyPagesThatComesLastGetsASeat) {
   for (int epoch = 0; epoch < 2; ++epoch) {
     table.Begin();

@@ -13,7 +13,8 @@ class GrantBookTest : public testing::Test {
   [[nodiscard]] Instant After(double seconds) const {
     return Instant::FromUnixSeconds(1'000'000) + Duration::FromSeconds(seconds);
   }
-  // Returns a book whose quiet time has ended.
+  // Returns the book of a leader whose quiet time has ended. In the quiet time, a new leader only
+  // renews grants that nodes already hold.
   [[nodiscard]] GrantBook Settled(double rate) const {
     GrantBook book(options_, 7, Rate::PerSecond(rate), After(-100));
     book.Expire(After(0));
@@ -106,7 +107,7 @@ TEST_F(GrantBookTest, NewLeaderRenewsOnlyWhatIsTrulyHeld) {
   // since then.
   book.Adopt(held, After(bound_ - 0.001), After(1));
   EXPECT_EQ(Allowed(book, 1), 0);
-  // The grant has expired, so the predecessor might have given its part to another node.
+  // The grant has expired, so the predecessor might have granted its rate to another node.
   book.Adopt(held, After(8), After(8));
   EXPECT_EQ(Allowed(book, 1), 0);
   book.Adopt({NodeId(1), 7, 9, Rate::PerSecond(30), After(8)}, After(1), After(1));

@@ -30,7 +30,8 @@ TEST_F(LeadReviewTest, WhoHearsFewerThanHalfGivesUp) {
   EXPECT_TRUE(GivesUp(2, 0, 5));
   EXPECT_TRUE(GivesUp(0, 0, 1));
   EXPECT_FALSE(GivesUp(2, 0, 3));
-  // With two nodes, another leader could not reach more nodes.
+  // A leader that reaches one of two nodes keeps leading, because another leader could not reach
+  // more.
   EXPECT_FALSE(GivesUp(1, 0, 2));
 }
 

@@ -216,7 +216,7 @@ TEST(RateLeader, NewLeaderIsQuietNoLongerThanUntilAllPlacesHaveAnswered) {
   RunFor(fleet, 7);
   EXPECT_FALSE(fleet.leader().figures().quiet);
   EXPECT_GT(fleet.Sum(), 90);
-  // One node is cut off. It still has a grant and may obey it.
+  // One node is cut off. It still has a grant and might obey it.
   fleet.LoseLeader();
   fleet.members().begin()->second->connected = false;
   fleet.NewLeader(Rate::PerSecond(100));

@@ -50,7 +50,7 @@ void Disturb(LossyFleet& fleet, double step) {
   if (random.Uniform() < step / 4) fleet.Join(DrawPages(random));
   for (auto it = fleet.members().begin(); it != fleet.members().end();) {
     LossyFleet::Member& member = *it->second;
-    // A node that is cut off continues with its grant; the fleet may consider it dead.
+    // A node that is cut off continues with its grant; the fleet might consider it dead.
     if (random.Uniform() < step / 20) member.connected = !member.connected;
     if (random.Uniform() < step / 10) member.pages = DrawPages(random);
     random.Uniform() < step / 40 ? it = fleet.members().erase(it) : ++it;

@@ -214,8 +214,8 @@ INSTANTIATE_TEST_SUITE_P(Policies, EqualPagesTest,
                          ::testing::Values("greedy", "greedy_ncis", "harmonic", "new_content"),
                          [](const auto& each) { return std::string(each.param); });
 
-// The equal pages are more than fit into any queue of the index. While they wait, random pages are
-// put again, which moves them behind all others.
+// There are more equal pages than fit into any queue of the index. While they wait, random pages
+// are put again. Each of these pages then waits behind all others.
 TEST(EqualPages, WaitInTurnHoweverManyTheyAre) {
   constexpr uint32_t kPages = 20'000;
   PriceIndex index;

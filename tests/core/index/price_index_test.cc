@@ -1,5 +1,5 @@
-// Tests the price index by comparison with its twin: random operations of every kind, and every
-// pick compared.
+// Tests the price index by comparison with its twin, a full scan: random operations of every kind,
+// and every pick compared.
 #include "core/index/price_index.h"
 
 #include <algorithm>

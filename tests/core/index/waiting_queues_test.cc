@@ -21,7 +21,8 @@ class QueuesAndLists {
     const WaitingQueues::Fit fit = queues_.FitFor(bound, turn, PageId(page));
     uint32_t queue = fit.queue;
     const auto alone = alone_.find(fit.alone.value());
-    // The noted page might no longer wait, or wait with another bound.
+    // FitFor() can propose a new queue for this page and a page that was noted earlier. The noted
+    // page might no longer wait, or might wait with another bound.
     if (fit.pair && alone != alone_.end() && alone->second.first == bound &&
         alone->second.second < Member(turn, page)) {
       queue = queues_.Make(bound, fit.alone);

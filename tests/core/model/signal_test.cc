@@ -26,7 +26,7 @@ TEST(SignalCountsTest, CountsEachClassOfItsOwnWhileThereIsRoom) {
 }
 
 // Regression: a seventh class counted as the sixth, whatever its source. Its source then seemed to
-// have never signalled, and a repeated lastmod counted as news.
+// have never signalled, and a repeated lastmod counted as a new signal.
 TEST(SignalCountsTest, TellsSixSourcesApartWhateverTheirBursts) {
   SignalCounts counts;
   std::map<int, int> expected;

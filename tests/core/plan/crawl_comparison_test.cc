@@ -77,7 +77,8 @@ TEST(ObservedCrawlRate, GoesByIntervalsAndByALongWait) {
   const double day = 1.0 / 86400;
   EXPECT_EQ(ObservedCrawlRate({}, Duration::Days(1)), 0);
   EXPECT_NEAR(ObservedCrawlRate(Intervals({2, 2, 2}), Duration::Days(1)), day / 2, 1e-12);
-  // If the last interval is longer than the others, it counts, too.
+  // The time since the last crawl counts as another interval once it is longer than the mean
+  // interval.
   EXPECT_NEAR(ObservedCrawlRate(Intervals({2, 2, 2}), Duration::Days(10)), day / 4, 1e-12);
   EXPECT_NEAR(ObservedCrawlRate(Intervals({3}), Duration()), day / 3, 1e-12);
 }

@@ -309,9 +309,9 @@ TEST(Plans, RateAboveAllChangesSaturatesSignalsAndPollsTheRest) {
   }
 }
 
-// The search begins with a sample of many pages. If all pages of the sample have complete signals,
-// the sample cannot use more crawls than these pages have changes. Previously, this ended the
-// process.
+// If there are many pages, the search begins with a sample. If all pages of the sample have
+// complete signals, the sample cannot use more crawls than its pages have changes. Previously, this
+// ended the process.
 TEST(Plans, ASampleThatCannotUseItsPartOfTheRateIsNoFault) {
   constexpr size_t kPages = 140'000;
   PlanColumns columns{std::vector<double>(kPages, 1), std::vector<double>(kPages, 0.01),
@@ -323,7 +323,8 @@ TEST(Plans, ASampleThatCannotUseItsPartOfTheRateIsNoFault) {
     ASSERT_TRUE(plan.ok()) << plan.status();
     EXPECT_NEAR(plan->used, rate, 1e-6 * rate);
   }
-  // Without the polled page, the changes of the other half must use more than half of the rate.
+  // Now no page is polled. The sample uses less than half of the rate, so the other half of the
+  // pages must use more than half of it.
   columns.complete[1] = 1;
   for (size_t i = 1; i < kPages; i += 2) columns.change_rate[i] = 0.02;
   const StatusOr<RatePlan> plan = MakePlan(PlanMethod::kLcComplete, columns.pages(), 2000);

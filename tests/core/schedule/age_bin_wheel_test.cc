@@ -68,8 +68,8 @@ TEST(AgeBinWheel, APageHasOneEdge) {
   EXPECT_THAT(Due(wheel, kStart + Duration::Days(3)), ElementsAre(PageId(3)));
 }
 
-// An edge can be years away, and a standby does not handle due edges. Even so, replaced edges must
-// not accumulate.
+// An edge (the time at which the rates of a page change because of its age) can be years away, and
+// a standby does not handle due edges. Even so, replaced edges must not accumulate.
 TEST(AgeBinWheel, EdgesThatMovedPileUpNowhere) {
   AgeBinWheel wheel(Duration::Days(1));
   for (uint32_t page = 0; page < 1000; ++page) wheel.Set(PageId(page), kStart);

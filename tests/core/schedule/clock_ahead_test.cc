@@ -61,7 +61,8 @@ TEST(ClockAhead, LeasesAndHostsAreAsLongOutAsTheyWere) {
   EXPECT_EQ(lease.signals[0].time, At(10));
   EXPECT_EQ(lease.signals[1].time, At(5));
 
-  // A lease can be handed out a moment before the start, at an earlier tick than planned.
+  // Just before the start, a page can be handed out at an earlier tick than planned. Its lease is
+  // then dated a moment ahead, and stays as it is.
   LeaseRecord handed_out;
   handed_out.assigned = At(11);
   handed_out.deadline = At(71);

@@ -113,8 +113,8 @@ TEST_F(ExplanationTest, ASignalLowersNoPageThatWasNeverCrawled) {
       EXPECT_GE(value("signalled", at), before * (1 - 1e-6));
       // An epoch that learns from the signal must not lower the value either.
       shard.RunEpoch(At(at + 60));
-      // The stored value may still follow an earlier model, from which the current model differs by
-      // up to 2%.
+      // The stored value might still follow an earlier model, from which the current model differs
+      // by up to 2%.
       EXPECT_GE(value("signalled", at + 60), value("quiet", at + 60) * 0.98);
     }
     // Signals count from the page's first crawl on.

@@ -1,5 +1,5 @@
-// Tests tables of a shard that clients can make large. If such a table moved all its entries when
-// it grows, the shard would stop for a second.
+// Tests tables of a shard that clients can make large. If one of these tables moved all its entries
+// when it grows, the shard would stop for a second.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -69,7 +69,8 @@ TEST(GrowingTables, OfLeasesMoveFewEntriesAtATime) {
   EXPECT_LT(largest_block, kPart);
 }
 
-// Previously, a single report of another shard examined all groups in its earlier reports.
+// Previously, one report of another shard made this shard examine all groups of that shard's
+// earlier reports.
 TEST(GrowingTables, OfGroupsElsewhereForgetFewAtATime) {
   HostGroups groups;
   largest_block = 0;

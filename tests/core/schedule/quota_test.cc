@@ -20,7 +20,7 @@ TEST(Quota, GivesOutSoManyPlacesAndTakesThemBack) {
     EXPECT_FALSE(quota->Take());
     EXPECT_TRUE(places.Use(quota.get()));
   }
-  // One place was used; the other was given back.
+  // One place was used. The destructor has returned the other one.
   EXPECT_TRUE(quota->Take());
   EXPECT_FALSE(quota->Take());
   quota->SetMost(3);

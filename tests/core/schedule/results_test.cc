@@ -1,5 +1,5 @@
-// Tests results of open leases. Each ends its lease and counts, whatever the worker's clock shows
-// and whatever the result omits.
+// Tests results of open leases. Each result ends its lease and counts, whatever the worker's clock
+// shows and whatever the result omits.
 #include <string>
 #include <vector>
 
@@ -256,8 +256,8 @@ TEST_F(ResultsTest, OfTwoPollsTheOlderIsJudged) {
   EXPECT_LT(Page("b").state.bursts[1].shift, 0);
 }
 
-// A late result does not update the page. The next crawl finds the same change and counts for both.
-// If the first result of a page is late, the page has no copy, and the outcome tells nothing.
+// A late result does not become the result of a page that has none. It is only an observation, and
+// counts as one only once.
 TEST_F(ResultsTest, ALateResultIsNoneOfAPageThatHasNone) {
   AddCrawled("a", 0);
   const auto assignment = Next(1000);
@@ -271,6 +271,8 @@ TEST_F(ResultsTest, ALateResultIsNoneOfAPageThatHasNone) {
   EXPECT_EQ(Page("a").detail.statistics.recent.size(), 1u);
 }
 
+// A late result does not update the page. The next crawl finds the same change, and its interval
+// replaces that of the late fetch.
 TEST_F(ResultsTest, AChangeThatALateResultHasSeenCountsOnce) {
   AddCrawled("a", 0);
   const Assignment assignment = Out(10);

@@ -129,7 +129,7 @@ TEST_F(ShardCrawlsTest, PagesOfAShadowAreNotPickedUntilItIsNone) {
 TEST_F(ShardCrawlsTest, RefusesThePageAfterTheLastThatACrawlIdMayHave) {
   AddPages("shop", 2, "a.test", 0);
   Apply(Set({.crawl_id = "shop", .max_pages = 3}), 1);
-  // Existing pages count towards the maximum, and a batch cannot exceed it either.
+  // The maximum includes existing pages. A batch cannot exceed it either.
   const std::vector<Event> events = {PageOf("shop", 2, "a.test"), PageOf("shop", 3, "a.test"),
                                      PageOf("other", 3, "a.test")};
   const auto replies = shard_.Apply(events, At(2));
@@ -168,7 +168,7 @@ TEST_F(ShardCrawlsTest, DeletesACrawlIdInSlicesAndTellsWhenItIsEmpty) {
   Apply(Set({.crawl_id = "shop", .deleting = true}), 1);
   EXPECT_TRUE(absl::IsFailedPrecondition(Apply(PageOf("shop", 7777, "a.test"), 1).status));
   EXPECT_TRUE(absl::IsFailedPrecondition(Apply(PageOf("shop", 7, "a.test"), 1).status));
-  // A turn removes at most one slice, and the next slice waits a while.
+  // Each run of the timers removes at most one slice, and the next slice waits a while.
   uint64_t before = 2000;
   shard_.RunTimers(At(2));
   shard_.RunTimers(At(2));

@@ -256,8 +256,8 @@ TEST_F(ShardPolitenessTest, AHostThatThrottlesIsLeftAloneForLongerAndLonger) {
   EXPECT_EQ(Host("a.example").throttles, 1);
 }
 
-// The only page of a host that throttles waits about as long as a host can be made to wait. The
-// wait of a dead address grows for ever; this wait does not.
+// If a host keeps throttling, its only page waits no longer than a host can be made to wait. After
+// errors that are not about the host, the wait of a page can grow beyond that.
 TEST_F(ShardPolitenessTest, APageOfAHostThatThrottlesIsNotGivenUp) {
   Add("a.example/503");
   double at = 1;
@@ -412,7 +412,8 @@ TEST_F(ShardPolitenessTest, APickThatIsPutBackCostsItsHostNothing) {
   Crawl(1);
 }
 
-// The page was never fetched, so any number of such returns changes nothing.
+// A page that is returned with `never_left` was never fetched, so any number of these returns
+// changes nothing.
 TEST_F(ShardPolitenessTest, APageThatNeverLeftHoldsNeitherItselfNorItsHost) {
   for (const char* url : {"a.example/1", "a.example/2", "a.example/3"}) Add(url);
   const auto never_left = [&](const Assignment& assignment, double at, Instant host_left = {}) {
