@@ -88,7 +88,8 @@ TEST(EpochRows, ThoseOfAnotherShardThatAreGoneCostAnEpochNothing) {
   EXPECT_EQ(RemovedRowsWalkedOver([&] { Commit(*store, Epoch(1, 1, 1)); }), 0U);
 }
 
-// Such rows are in a cache that has read only a part of its log.
+// A cache that has read only a part of its log can lack a row of an epoch, or have a row of another
+// epoch in its place.
 TEST(EpochRows, WhatIsThereOnlyInPartIsLearnedAnewAndVerifyNamesIt) {
   for (const bool missing : {true, false}) {
     const TempDir dir;

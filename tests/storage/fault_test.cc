@@ -110,8 +110,8 @@ void ExpectCheckpoint(const Script& script, const Progress& progress, const std:
   ExpectIntact(script, {.acknowledged = kCheckpointAfter}, CopyOf(dir), options);
 }
 
-// To keep each test short, it causes faults only at operations whose number has the remainder
-// `rest` modulo kTurns.
+// To keep each test short, a test with the remainder `rest` causes faults only at operations whose
+// number is `rest` modulo kTurns.
 constexpr uint64_t kTurns = 3;
 
 // Runs a script again and again, each time with a fault at another operation. Creating the store
@@ -137,7 +137,7 @@ class StrikeInTurn {
   }
 
  private:
-  // Returns the number of operations of commits [first, end), or up to kTurns less.
+  // Returns the number of operations of commits [first, end), rounded up by at most kTurns - 1.
   uint64_t RunPart(size_t first, size_t end) {
     for (uint64_t k = rest_ + 1; !testing::Test::HasFailure(); k += kTurns) {
       SCOPED_TRACE(fmt::format("commits {} to {}, operation {}", first, end, k));
@@ -164,7 +164,8 @@ class StrikeInTurn {
 void CutPower(FaultyEnv& env, uint64_t operation) { env.DieAt(operation); }
 void FailOnce(FaultyEnv& env, uint64_t operation) { env.FailAt(operation); }
 
-// The tests with all parameters together cause a fault at every operation.
+// The test parameter is a remainder modulo kTurns. With all remainders together, the tests cause a
+// fault at every operation.
 class FaultAtEveryOperation : public testing::TestWithParam<uint64_t> {
  protected:
   static void Each(uint64_t first_seed, const std::function<void(uint64_t seed)>& run) {

@@ -186,7 +186,8 @@ TEST_F(FrontierStoreTest, AScanLeavesOffAmongDeletedRows) {
   EXPECT_THAT(urls, ElementsAre(url(kDeleted)));
 }
 
-// A row that comes after many deleted rows counts as if the scan had returned all of them.
+// Each scan finds existing rows among the deleted ones. It still stops after the usual number of
+// deleted rows.
 TEST_F(FrontierStoreTest, AScanLeavesOffAmongRowsThatAreFewAndFarBetween) {
   Write([&](FrontierBatch& batch) {
     for (int i = 0; i < 20'000; ++i) batch.PutDue(kQueue, 5, fmt::format("{:06}", i));
@@ -222,8 +223,8 @@ TEST_F(FrontierStoreTest, AQueueIsForgottenWithAllThatIsInItAndNothingElse) {
   EXPECT_THAT(Urls(kQueue), ElementsAre("new"));
 }
 
-// RocksDB skips deleted rows without counting them, so a scan of a new queue with the same number
-// would never stop early.
+// RocksDB does not count the deleted rows that it skips in memory, so a scan of a new queue with
+// the same number would never stop early. A start must therefore drop these rows from memory.
 TEST_F(FrontierStoreTest, AForgottenQueueLeavesNothingInMemoryAfterAStart) {
   Write([&](FrontierBatch& batch) {
     for (int i = 0; i < 30'000; ++i) batch.PutDue(kQueue, 5, fmt::format("{:06}", i));

@@ -126,8 +126,7 @@ TEST_F(FrontierVerifyTest, KeysOfClientsAreNoOrdersToTheTerminal) {
   }
 }
 
-// A repair reads all rows twice, once to check and once to mend, for any number of queues that it
-// mends.
+// A repair reads all rows twice, once to check and once to mend, however many queues it mends.
 TEST_F(FrontierVerifyTest, MendingAQueueWalksOverNothingThatWasRemovedBeforeIt) {
   constexpr FrontierQueueId kBefore = {.crawl = 1, .queue = 0};
   for (const bool put : {true, false}) {

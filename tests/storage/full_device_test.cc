@@ -104,8 +104,8 @@ TEST(FullDevice, IsFilledAgainBeforeWritingGoesOn) {
   }
 }
 
-// The store writes a probe file of the size of its memory to look for space. If the file is still
-// there at the next start, it must be removed.
+// To find out if there is space again, the store writes a probe file of the size of its memtables.
+// If the file is still there at the next start, it must be removed.
 TEST(FullDevice, TheFileThatLooksForRoomOutlivesNoStart) {
   const Script script(9, 2);
   TempDir dir;

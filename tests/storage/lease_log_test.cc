@@ -153,7 +153,8 @@ TEST(LeaseLog, SignalsWithoutAssignmentsDoNotPileUp) {
   log.ExpectWhatWasSaid();
 }
 
-// A start needs a part of each assignment. The log keeps this part long enough.
+// From the assignments, a start learns when each host was last fetched. So the log keeps each
+// assignment for a while, even if later rows replace its lease.
 TEST(LeaseLog, AnAssignmentIsKeptForAWhileWhateverElseIsSaid) {
   LoggedLeases log;
   Changes changes;

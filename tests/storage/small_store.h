@@ -5,8 +5,8 @@
 
 namespace freshet {
 
-// Returns options of a store for tests. It has no reserve, because the disk is shared. `env`: see
-// StoreOptions.
+// Returns options of a store for tests. The store keeps no free space in reserve, because tests
+// share the disk. `env`: see StoreOptions.
 inline StoreOptions SmallStore(rocksdb::Env* env = nullptr) {
   StoreOptions options;
   options.reserve_bytes = 0;

@@ -36,8 +36,8 @@ class SetEnv final : public rocksdb::EnvWrapper {
   std::atomic<int64_t> ahead = 0;
 };
 
-// Moves the clock by `away` when the store begins to follow the log. After `looks` checks, either
-// gets its turn or, if `fault` is set, fails. Owner thread only.
+// Moves the clock by `away` when the store begins to follow the log. After `looks` checks, lets the
+// store take over the log or, if `fault` is set, makes opening fail. Owner thread only.
 class AwayFollower final : public Follower {
  public:
   AwayFollower(SetEnv& env, int64_t away, int looks) : env_(env), away_(away), looks_(looks) {}
@@ -105,7 +105,7 @@ TEST_F(AgeTest, ATimeThatIsStillToComeIsNotBelieved) {
 TEST_F(AgeTest, AClockThatWasALittleAheadMakesAStoreNoYounger) {
   env_.ahead = 10 * kHour;
   ASSERT_TRUE(Open().ok());
-  // Follows the log as a standby whose clock is corrected meanwhile, and ends.
+  // A standby follows the log, and its clock is corrected meanwhile. Then opening its store fails.
   AwayFollower follower(env_, -10 * kHour, 12);
   follower.fault = absl::CancelledError("ended");
   ASSERT_EQ(Open(&follower), follower.fault);

@@ -71,7 +71,7 @@ std::vector<std::string> ContentsOf(const FrontierStore& store) {
 
 class FrontierOnKafkaTest : public testing::Test {
  protected:
-  // A node and the frontier of its store; the frontier ends first.
+  // A node and the frontier of its store. The frontier is destroyed first.
   struct WithFrontier {
     Node node;
     std::unique_ptr<FrontierStore> frontier;

@@ -124,8 +124,8 @@ TEST(KafkaLogTest, WhoFollowsIsGivenWhatCameSinceAndThenOwnsThePartition) {
   EXPECT_THAT(RowsOf(*follower, 0, at), ElementsAre(Pair("e", "1")));
 }
 
-// A read must end while others keep appending. It may not wait until nothing has arrived for as
-// long as brokers may wait.
+// A read must end even if others keep appending. It must not wait for a pause between their
+// appends.
 TEST(KafkaLogTest, WhoReadsComesToTheEndWhileOthersGoOnAppending) {
   MockKafka kafka;
   const auto log = Owner(kafka.options());

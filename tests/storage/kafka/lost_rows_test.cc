@@ -67,7 +67,8 @@ class ExchangedLog final : public ChangeLog {
   int aborts_ = 0;
 };
 
-// Calls `happens` at its second check, and gets its turn much later. Owner thread only.
+// Calls `happens` at its second check, and lets the store take over the log much later. Owner
+// thread only.
 class LookingFollower final : public Follower {
  public:
   explicit LookingFollower(std::function<void()> happens) : happens_(std::move(happens)) {}

@@ -1,5 +1,6 @@
 // The mock brokers of librdkafka inside the process. They keep transactions and order, and answer
-// as a test wants. In release 2.0.2 they neither hide aborted rows nor fence by themselves.
+// as a test wants. In release 2.0.2, they do not hide aborted rows and do not fence earlier owners
+// by themselves.
 #ifndef FRESHET_TESTS_STORAGE_KAFKA_MOCK_KAFKA_H_
 #define FRESHET_TESTS_STORAGE_KAFKA_MOCK_KAFKA_H_
 

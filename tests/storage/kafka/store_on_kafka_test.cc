@@ -82,7 +82,8 @@ class ShortLog final : public ChangeLog {
   int rows_;
 };
 
-// Reads the log to its end, and ends instead of waiting for its turn. Thread-safe.
+// Lets the store read the log to its end, and then makes opening fail, so that the store never
+// takes over the log. Thread-safe.
 class PassingFollower final : public Follower {
  public:
   Status CaughtUp() override { return absl::CancelledError("has all of it"); }
@@ -172,7 +173,8 @@ TEST_F(StoreOnKafkaTest, AStoreThatIsBehindTakesInTheRest) {
   ExpectContents(*behind.store, script.After(script.commits().size()));
 }
 
-// Records requests and findings. Owner thread only, except `may_own`, `soon` and Update.
+// Records the calls of the store and what the store has read. Owner thread only, except `may_own`,
+// `soon` and Update.
 class NotingFollower final : public Follower {
  public:
   Status CaughtUp() override {
@@ -470,7 +472,7 @@ TEST_F(StoreOnKafkaTest, ACacheOrItsCheckpointBecomesTheStoreOfASingleServer) {
   EXPECT_TRUE(Start("db", kafka).status.ok()) << "what it was made of is as it was";
 }
 
-// A cluster does not rely on the local disk, so rows at a torn end of the log may be missing. The
+// A cluster does not rely on the local disk, so rows at a torn end of the log might be missing. The
 // torn end is cut off.
 TEST_F(StoreOnKafkaTest, WhatIsTornInACacheIsCutAsItLeaves) {
   MockKafka kafka("mock", 1);

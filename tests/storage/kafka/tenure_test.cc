@@ -1,4 +1,5 @@
-// Tests that one server of a cluster has the turn until it leaves the group or becomes silent.
+// Tests that one server of a cluster has the turn (is the leader) until it leaves the group or
+// becomes silent.
 #include "storage/kafka/tenure.h"
 
 #include <gmock/gmock.h>
