@@ -182,7 +182,7 @@ TEST(Daemon, HangUpTakesWhatCanChange) {
   EXPECT_EQ(result.exit_code, 0) << result.err << ReadWholeFile(dir / "d.err");
 }
 
-// A SIGHUP makes the server read the file of identities again. Nothing is ended.
+// A SIGHUP makes the server read the file of identities again. The server keeps running.
 TEST(Daemon, HangUpReadsIdentitiesAgain) {
   const TempDir dir;
   const ProgramResult result = RunScript(

@@ -142,7 +142,8 @@ TEST(FromProto, TimesMayBeAheadByTheSkewAndNoMore) {
   EXPECT_EQ(ConvertResult(result, 3, kNow).status(), InvalidArgument("fetch_time: is before 1990"));
 }
 
-// A lease limits the fetch time, so no time is refused under a lease.
+// In a result under a lease, the server corrects an impossible fetch time and adds a note, instead
+// of refusing the result.
 TEST(FromProto, TimesUnderALeaseAreTakenAndNoted) {
   v1::CrawlResult result;
   result.set_lease_id((uint64_t{3} << 44) + 4096 * 5 + 77);

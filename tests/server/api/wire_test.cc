@@ -228,7 +228,7 @@ TEST_F(WireTest, CountsWhatIsRepeated) {
   EXPECT_EQ(count(leases(1001)),
             std::pair(std::string("lease_ids: 1001 items, at most 1000 are allowed in a message"),
                       size_t{1001}));
-  // The repeated numbers may also come unpacked.
+  // The repeated numbers can also come unpacked.
   EXPECT_EQ(count(Delimited(4, Repeated("\x10\x01", 1000))).first, "");
   EXPECT_EQ(count(Delimited(4, Repeated("\x10\x01", 1001))).second, 1001u);
   const auto results = [](size_t n) {

@@ -1,5 +1,5 @@
-// Tests that a forwarded call carries the client's proofs, which are believed only with the key of
-// this process.
+// Tests that a forwarded call carries the client's credentials, and that they are accepted only
+// together with the key of this process.
 #include "server/auth/on_behalf.h"
 
 #include "gmock/gmock.h"

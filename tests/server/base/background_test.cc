@@ -21,7 +21,7 @@ TEST(Background, ClientsTakeTurnsHoweverMuchOneHasPosted) {
   held.get_future().wait();
   for (int i = 0; i < 5; ++i) background.Post("a", [&done] { done += 'a'; });
   background.Post("b", [&done] { done += 'b'; });
-  // A task that posts its next part when it ends, as lists do.
+  // Like a long list, this task posts its next part when it ends.
   background.Post("c", [&] {
     done += 'c';
     background.Post("c", [&done] { done += 'C'; });

@@ -13,7 +13,7 @@
 namespace freshet {
 namespace {
 
-// The thread of the Answerer alone uses it.
+// A clock that only the thread of the Answerer uses.
 class AnswersClock final : public Clock {
  public:
   Instant Now() override { return now_; }
@@ -51,8 +51,8 @@ TEST(Answerer, TakesACommitOfManySmallTurnsWithoutWaiting) {
   EXPECT_EQ(order, "ab");
 }
 
-// An answer to a message of one event takes longer than to step the event. A client with thousands
-// of such messages must not keep the answers of others waiting.
+// Answering a message with one event takes longer than applying the event. A client with thousands
+// of these messages must not delay the answers of others.
 TEST(Answerer, TakesFewerEventsWhoseAnswersTakeLong) {
   AnswersClock clock;
   Answerer answerer(clock);

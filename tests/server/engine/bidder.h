@@ -1,5 +1,5 @@
-// Stands for a shard when its bids are ranked: an index with pages of some classes. Tests compare
-// each pick with all pages, one by one.
+// A stand-in for a shard, for tests of how bids are ranked: an index with pages of several classes.
+// The tests compare each pick with all pages, one by one.
 #ifndef FRESHET_TESTS_SERVER_ENGINE_BIDDER_H_
 #define FRESHET_TESTS_SERVER_ENGINE_BIDDER_H_
 

@@ -310,8 +310,7 @@ TEST_F(StalledDispatcher, LeavesAHostAloneFromWhenItsPageLeft) {
   dispatcher_.Leave(*worker);
 }
 
-// A server that may hand out pages only in its turns, because other servers hand out theirs at the
-// other times.
+// A server that may hand out pages only in its turns. At other times, other servers hand out pages.
 class DispatcherWithTurns : public testing::Test {
  protected:
   ~DispatcherWithTurns() override { dispatcher_.Stop(); }
@@ -369,7 +368,8 @@ class WaitingSink final : public AssignmentSink {
   std::promise<Outlook> ended_;
 };
 
-// The page that was being leased for the waiter loses its tick.
+// The rate falls to zero while a page is being leased for the waiter. Without a tick, the waiter
+// cannot get the page, and must still be told so when its wait ends.
 TEST(Dispatcher, AWaiterIsToldInTimeAlsoIfTheRateGoesToZeroWhileItsPageIsLeased) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
   shards.Fill(0, 10);
@@ -441,8 +441,9 @@ TEST(Dispatcher, DeliversTicksTogetherThatAreVeryClose) {
   dispatcher.Stop();
 }
 
-// If ticks that are close together went to different workers, there would be many messages. A
-// delivery has all pages of one turn of a worker, or the rest of one release of ticks.
+// If ticks that are close together went to different workers, there would be many messages. So a
+// worker gets several pages in a turn. A delivery has all of these pages, or those whose ticks were
+// released together.
 TEST(Dispatcher, GivesTicksToOneWorkerThatAreVeryClose) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
   shards.Fill(0, 2000);
@@ -579,7 +580,7 @@ TEST(Dispatcher, GreedyClientsLeavePlacesToOthers) {
     for (int i = 0; i < 7; ++i) EXPECT_TRUE(join("honest").ok()) << i;
     EXPECT_TRUE(join("new").ok());
     EXPECT_TRUE(join("admin", /*admin=*/true).ok());
-    // Places given back are free again.
+    // When a worker leaves, its place is free again.
     const size_t had = greedy.size();
     for (const WorkerId worker : greedy) dispatcher.Leave(worker);
     for (size_t i = 0; i + 32 < had; ++i) ASSERT_TRUE(join("honest").ok()) << i;

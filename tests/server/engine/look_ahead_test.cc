@@ -378,7 +378,7 @@ TEST_F(LookAheadTest, NoMoreThanATurnIsTakenIn) {
   }
 }
 
-// A few pages with long URLs fill a turn. Other clients must wait for only one message with such
+// A few pages with long URLs fill a turn, so other clients must wait for only one message of these
 // pages.
 TEST_F(LookAheadTest, LongUrlsFillATurn) {
   Load();
@@ -411,7 +411,7 @@ TEST_F(LookAheadTest, LongUrlsFillATurn) {
   disk_.Open();
   under_way.get();
   const uint64_t commits_of_other = other.get();
-  // Answers are given on another thread, so the short commit of `other` may already count.
+  // Answers are given on another thread, so the short commit of `other` might already count.
   EXPECT_LE(first.get(), commits_of_other);
   EXPECT_GT(second.get(), commits_of_other) << "it waits for more than one message";
 }

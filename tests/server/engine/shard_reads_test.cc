@@ -79,7 +79,7 @@ TEST(ShardReads, PartsOfListsTakeTurnsByClient) {
   release.set_value();
   shards[0].Stop();
   ASSERT_EQ(order.size(), 21U);
-  // The turn that Hold() blocked may have served one part itself.
+  // The turn that Hold() blocked might have served one part itself.
   EXPECT_LE(std::find(order.begin(), order.end(), 3U) - order.begin(), 2);
 }
 
@@ -103,7 +103,7 @@ TEST(ShardReads, DoNotHoldUpEvents) {
   release.set_value();
   answered.get_future().get();
   const auto [reads, long_reads] = before.get_future().get();
-  // The turn that Hold() blocked may have served some of these reads itself.
+  // The turn that Hold() blocked might have served some of these reads itself.
   EXPECT_LE(reads, limits::kReadsPerTurn);
   EXPECT_LE(long_reads, 1u);
   shards[0].Stop();

@@ -77,7 +77,8 @@ class TickSharesTest : public testing::Test {
     }
   }
 
-  // Checks each tick by the rule.
+  // Checks that each pick is the best page of a class that owns the tick or, if there is none, the
+  // best page of any class. Classes that have reached their limit do not count.
   void Check(const std::vector<ShardBid>& bids, const TickOwners& owners,
              const std::vector<TakenBid>& ranked) {
     std::map<CrawlClass, uint32_t> left(owners.limited.begin(), owners.limited.end());

@@ -70,8 +70,8 @@ TEST(TurnQueue, DropsThoseWhoTakeNothingAnyMore) {
   EXPECT_EQ(queue.Takes(Any), kTwo);
 }
 
-// If unused turns counted, a client whose calls found nothing would later come after all others for
-// as long as it had called.
+// If unused turns counted, a client that has often called in vain would have to wait for just as
+// many turns of other clients.
 TEST(TurnQueue, TurnsThatWereNotUsedCountForNothing) {
   TurnQueue queue;
   for (WorkerId id = 1; id <= 1000; ++id) {

@@ -103,7 +103,7 @@ TEST_F(WorkerPoolTest, NewcomersWithoutRoomComeInWithTheirFirstResult) {
   EXPECT_EQ(pool_->in_turn(), 0U);
 }
 
-// The cost of each turn grows with the number of different sets.
+// The cost of each turn grows with the number of different sets of crawl ids that workers take.
 TEST(WorkerPlacesTest, ClientsShareTheSetsOfCrawlIds) {
   WorkerPlaces places;
   const auto take = [&](const std::string& client, ClassSet takes) {

@@ -83,7 +83,7 @@ TEST_F(SettingsKeeperTest, WhoHasAnEarlierVersionIsToldAtOnceAndOthersOfEachChan
   ASSERT_TRUE(Told(1).has_value());
   EXPECT_GT(*Told(1), first);
   EXPECT_EQ((*answers_[1])->settings().policy(), "second");
-  // A division that was away gets the settings at once.
+  // A division that has missed the change gets the settings at once.
   Hear(Report(2, first));
   EXPECT_EQ(Told(2), Told(1));
   // A report that is held back is answered after kHold at the latest.

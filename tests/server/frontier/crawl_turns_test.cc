@@ -1,5 +1,5 @@
-// Tests a client that takes URLs of any crawl id. It examines few crawl ids that have no URL for
-// it, and examines the others in turn.
+// Tests pulls of URLs of any crawl id. A pull examines few of the crawl ids that have no URL for
+// the client, and takes the others in turn.
 #include "server/frontier/crawl_turns.h"
 
 #include <string>

@@ -1,4 +1,5 @@
-// Tests a server that starts after its clock ran ahead and was set back.
+// Tests a server that starts after its clock ran ahead and was set back. The frontier corrects
+// (mends) the stored times that are ahead.
 #include <atomic>
 #include <future>
 #include <memory>

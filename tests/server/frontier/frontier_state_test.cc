@@ -629,7 +629,8 @@ TEST_F(FrontierStateTest, APullGivesSoManyBytesAtMostAndLosesNothing) {
   EXPECT_THAT(urls, SizeIs(60));
 }
 
-// A client that used the crawl id before has no share of it.
+// If the limits of a client name a crawl id, its queues count for this client, even if another
+// client used the crawl id before.
 TEST_F(FrontierStateTest, ACrawlIdIsTheClientsWhoseLimitsNameIt) {
   Load(FrontierLimits{.queues = 10});
   const auto put = [this](const Claim& claim, const std::string& crawl, const std::string& key) {

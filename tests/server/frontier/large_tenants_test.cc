@@ -38,8 +38,8 @@ class LargeTenants : public FrontierFixture {
   std::vector<FrontierServed> Take(const std::string& crawl, uint32_t lease_seconds = 30) {
     return Pull({.crawl = crawl, .lease_seconds = lease_seconds, .taker = {.client = 2}});
   }
-  // Returns the number of turns needed to tend everything, with `most` queues and leases in each
-  // turn.
+  // Returns the number of turns that the background work (Tend) takes, with `most` queues and
+  // leases in each turn.
   size_t Turns(size_t most) {
     size_t turns = 1;
     for (; state_->Tend(most).value(); ++turns) Commit();

@@ -308,7 +308,8 @@ TEST(ExpiringNames, NamesOfOneClientPushOutNoOtherOnes) {
   EXPECT_LE(names.size(), 64U);
 }
 
-// Any client can name 65,536 missing files, each with a URL of 8 KiB.
+// Any client can name 65,536 missing files, each with a URL of 8 KiB. So the table must not store
+// these names.
 TEST(ExpiringNames, KeepNoNames) {
   if (kSanitized) GTEST_SKIP() << "sanitizers allocate themselves";
   constexpr size_t kMost = 1000;

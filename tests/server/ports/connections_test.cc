@@ -22,7 +22,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Keeps the connections that are handed over to it, as gRPC does. Thread-safe.
+// Keeps the connections that the port passes to it, as gRPC does. Thread-safe.
 class Holder {
  public:
   void Take(int descriptor) {
@@ -119,10 +119,10 @@ TEST_F(ConnectionsTest, TellsOneTooManyWhyAndTakesAnotherOnceThereIsRoom) {
   EXPECT_THAT(frames, HasSubstr("3 connections are open, the most that this server takes: close "
                                 "some, or try again later"));
   EXPECT_EQ(connections.stats().refused, 1u);
-  // One of the holder's connections closes, of which the port is not notified.
+  // One of the holder's connections closes. The port gets no notice of this.
   holder_.CloseOne();
-  // The port notices this only when it counts its connections. It does not count at every attempt,
-  // so this takes several.
+  // The port finds the closed connection only when it counts its connections. It does not count at
+  // every attempt to connect, so the test makes several attempts.
   const Instant end = clock_.Now() + Duration::Seconds(60);
   std::vector<RawSocket> attempts;
   do {
@@ -208,7 +208,8 @@ TEST_F(ConnectionsTest, LeavesPlacesForNewClients) {
   EXPECT_TRUE(holder_.Await(60));
 }
 
-// A connection is handed over with all its bytes, in whatever pieces they arrived.
+// The port passes on a connection that speaks HTTP/2 with all its bytes, in whatever pieces they
+// arrived.
 TEST_F(ConnectionsTest, HandsOverWhoSpeaksHttp2AndClosesOthers) {
   Connections connections(20, 10, clock_);
   Start(connections);

@@ -67,8 +67,8 @@ TEST(FrameWatch, TakesWhatHonestClientsSend) {
   EXPECT_EQ(ExcessOf(frames), "");
 }
 
-// Acknowledgements of nothing cost time. Previously, three connections that sent them kept gRPC's
-// threads busy.
+// gRPC spends time even on acknowledgements of frames that it never sent. Previously, three
+// connections that sent these acknowledgements kept gRPC's threads busy.
 TEST(FrameWatch, BoundsAnswersToWhatWasNotSent) {
   const std::string settings = Http2Frame(4, 1, 0, "");
   const std::string ping = Http2Frame(6, 1, 0, std::string(8, 'p'));
@@ -282,9 +282,8 @@ TEST(FrameWatch, CallsThatTheServerHasEndedCountForNothing) {
   EXPECT_FALSE(taken);
 }
 
-// A connection's share of gRPC's memory consists of its calls to which nothing was written, and of
-// its messages. Returns the bytes of the blocks in which these parts of a connection lie. A part is
-// given by its end and its size.
+// gRPC reads the bytes of a connection into consecutive blocks. Returns the total size of the
+// blocks in which these parts of the bytes lie. A part is given by its end and its size.
 uint64_t BytesOf(const std::vector<std::pair<uint64_t, uint64_t>>& parts) {
   std::set<uint64_t> blocks;
   for (const auto& [end, size] : parts) {
@@ -293,6 +292,8 @@ uint64_t BytesOf(const std::vector<std::pair<uint64_t, uint64_t>>& parts) {
   return blocks.size() * MessageFrames::kBlockBytes;
 }
 
+// A connection's share of gRPC's memory consists of the calls to which nothing was written, and of
+// the blocks that its messages keep.
 TEST(FrameWatch, SaysWhatItHolds) {
   FrameWatch watch(kFew);
   uint64_t taken = 0;

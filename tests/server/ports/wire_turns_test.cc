@@ -24,7 +24,7 @@ IpAddress NetworkNumber(int number) {
 class WireTurnsTest : public testing::Test {
  protected:
   std::vector<int> TakeWoken() { return std::exchange(woken_, {}); }
-  // Opens `calls` calls from the network. gRPC makes only `made` of them.
+  // Opens `calls` calls from the network. gRPC creates only `made` of them.
   void Open(int network, uint64_t calls, uint64_t made) {
     turns_.Count(NetworkNumber(network), {}, {.opened = calls, .open = calls});
     for (uint64_t i = 0; i < made; ++i) made_[network].push_back(turns_.Made());
@@ -99,7 +99,8 @@ TEST_F(WireTurnsTest, NetworksHaveEqualParts) {
   EXPECT_EQ(turns_.MayRead(NetworkNumber(5), 5), WireTurns::kPiece);
 }
 
-// gRPC still makes cancelled calls, and the server is told about each.
+// gRPC also creates calls that their clients have cancelled, and each of them counts until the
+// server has heard it.
 TEST_F(WireTurnsTest, CancelledCallsAreWaitedFor) {
   Open(1, WireTurns::kFew);
   Cancel(1, WireTurns::kFew);
@@ -143,8 +144,9 @@ TEST_F(WireTurnsTest, CallsThatGrpcNeverMakesAreForgotten) {
   Open(1, 2 * WireTurns::kFew, 1);
   EXPECT_GE(turns_.MayRead(NetworkNumber(1), 1), WireTurns::kPiece) << "gRPC has few";
   LookForAnAge();
-  // These calls are of a later age. The only call that gRPC made for network 1 might be behind the
-  // other calls of this network.
+  // The calls of network 2 are opened in a later age. gRPC has created only one call of network 1,
+  // and the server has not heard it yet. This call might come after the others of network 1, so
+  // none of them is forgotten.
   Open(2, WireTurns::kFew);
   EXPECT_EQ(turns_.MayRead(NetworkNumber(1), 1), 0U);
   for (int i = 0; i < 10; ++i) LookForAnAge();
@@ -158,7 +160,7 @@ TEST_F(WireTurnsTest, CallsThatGrpcNeverMakesAreForgotten) {
   EXPECT_EQ(turns_.unheard(), 0U);
 }
 
-// Refused calls of a network do not add up, even while it has or opens others.
+// Refused calls of a network do not add up, even while the network has or opens other calls.
 TEST_F(WireTurnsTest, ForgottenCallsDoNotAddUp) {
   Open(1, 1000);
   Hear(1, 1000);
@@ -172,7 +174,8 @@ TEST_F(WireTurnsTest, ForgottenCallsDoNotAddUp) {
   }
 }
 
-// A thread of gRPC reads a connection until it may read no more. Meanwhile others wait for it.
+// A thread of gRPC reads one connection until it may read no more of it. Meanwhile, other
+// connections wait for the thread.
 TEST_F(WireTurnsTest, ConnectionsOfANetworkHaveRunsByTurns) {
   const IpAddress busy = NetworkNumber(1);
   for (int descriptor = 1; descriptor <= 4; ++descriptor) {
@@ -199,7 +202,7 @@ TEST_F(WireTurnsTest, ConnectionsOfANetworkHaveRunsByTurns) {
   EXPECT_GE(turns_.MayRead(busy, 2), WireTurns::kPiece) << "nobody waits any more";
 }
 
-// gRPC may stop reading a connection that was woken, for reasons of its own.
+// gRPC might never read the connections that were woken. Then Look() wakes the next ones.
 TEST_F(WireTurnsTest, LookingWakesTheNextConnections) {
   for (int descriptor = 1; descriptor <= 4; ++descriptor) {
     EXPECT_EQ(turns_.MayRead(NetworkNumber(1), descriptor, /*ran=*/true), 0U);
