@@ -301,7 +301,8 @@ TEST_F(CallMemoryTest, OfWatchesOfHealthIsBounded) {
   Flood("/grpc.health.v1.Health/Watch", &nothing);
 }
 
-// A stream that never ends keeps 13,000 pieces of a frame, which no other limit counts.
+// A stream that never ends can send 13,000 empty messages within its window. gRPC keeps each of
+// them as a separate piece, which no other limit counts.
 TEST_F(CallMemoryTest, OfFurtherMessagesIsBounded) {
   std::vector<HalfSpoken> connections;
   HalfSpoken& connection = connections.emplace_back(daemon_.grpc_address());

@@ -134,7 +134,7 @@ TEST(Answers, ThatAreTooLargeAreRefused) {
   EXPECT_TRUE(SerialiseAnswer(message).ok());
 }
 
-// --- Dismissed calls
+// --- Calls that the server ends because their client has lost its rights
 
 const GuardedServer::Written kTwo = {{"evil", "    roles: [worker, ingester, reader]\n"},
                                      {"ops", "    roles: [admin]\n"}};
@@ -363,8 +363,8 @@ TEST(Lists, OfSlowClientsAreCutOff) {
   patience.End(now);
   patience.Begin(0, now);
   EXPECT_EQ(patience.Until(), now + std::chrono::seconds(10));
-  // A client that reads 16 KiB a second can continue for ever. A faster client cannot save time: it
-  // may never wait longer than at the start.
+  // A client that reads 16 KiB a second can continue for ever. A faster client does not save up
+  // time: it never has more than the 30 s that it had at the start.
   patience.End(now);
   for (int i = 0; i < 100; ++i) {
     patience.Begin(65'536, now);

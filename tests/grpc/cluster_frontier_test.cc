@@ -64,7 +64,7 @@ TEST_F(ClusterFrontierTest, AStandbySendsCallsOnAndTakesOverQueuesAndWhatIsInFli
     EXPECT_EQ(client.DeleteCrawl("other"), 1U);
     client.Block("c.test", kFarAway);
     client.SetDelay("", 0);
-    // The serving server counts it as in flight, too.
+    // The serving server counts the URL as in flight, too.
     EXPECT_EQ(FrontierClient(first.channel).Stats().inprocess(), 1U);
     EXPECT_THAT(Probe(first.info.http_address, "/metrics"),
                 HasSubstr(R"(freshet_frontier_urls{state="in_flight"} 1)"));
@@ -83,7 +83,7 @@ TEST_F(ClusterFrontierTest, AStandbySendsCallsOnAndTakesOverQueuesAndWhatIsInFli
   EXPECT_TRUE(second.server->Stop().ok());
 }
 
-// The pages are in other partitions than the URLs.
+// The pages of a scheduled crawl id are in other partitions of the log than its URLs.
 TEST_F(ClusterFrontierTest, CrawlIdsThatFreshetSchedulesGoOnAtTheStandby) {
   const TestServer::Tweak in_cluster = InCluster();
   TestServer first([&](ServerConfig* config) {

@@ -35,8 +35,9 @@ class ClusterTest : public ClusterServers {
       config->durability = "sync";
     };
   }
-  // Waits until the server is asked to end at once. On a busy machine, the group can first give the
-  // turn to another server. Returns true in this case.
+  // Waits until the server is asked to end at once, or is replaced. On a busy machine, the group
+  // can give the turn to another server before the server is asked. Returns true if it was
+  // replaced.
   static bool AwaitEndAtOnce(TestServer& server) {
     EXPECT_TRUE(Eventually([&] { return server.asked_to_end_at_once + server.replaced > 0; },
                            Duration::Seconds(400)));
@@ -470,8 +471,9 @@ TEST_F(ClusterTest, WhoseCommitsWaitWhileAStandbyIsReadyLeavesItsTurn) {
   }));
   EXPECT_EQ(first.asked_to_end, 0);
   auto second = std::make_unique<SecondServer>(first.config);
-  // On a busy machine, the group might take the turn from the first server before that. The second
-  // server then fails because it cannot open its log, and is started again.
+  // On a busy machine, the group might take the turn from the first server before that server is
+  // asked to end. The second server then fails because it cannot open its log, and is started
+  // again.
   const auto start_again = [&] { second = std::make_unique<SecondServer>(first.config); };
   EXPECT_TRUE(Eventually(
       [&] {

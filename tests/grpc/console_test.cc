@@ -267,8 +267,8 @@ TEST_F(GuardedConsole, ASignedInBrowserIsNoToolOfOtherSites) {
   EXPECT_EQ(admin->Get("/console/api/session")->status, 200);
 }
 
-// A client from the network cannot claim to be the console or another server of the cluster. The
-// key of that server might belong to an earlier run, so the status tells the caller to try again.
+// A client from the network cannot claim to be the console or another server of the cluster. A real
+// server might show the key of an earlier run, so the status tells the caller to try again.
 TEST_F(GuardedConsole, NobodyElseSpeaksForOthers) {
   grpc::ClientContext call;
   call.AddMetadata("freshet-inside-bin", std::string(32, 'x'));

@@ -35,7 +35,8 @@ TEST(DivisionPeersTest, AreLookedForAtTheSameTime) {
   over = true;
 }
 
-// Previously, each call of this kind made the console's only thread wait for five seconds.
+// Previously, each call of the console to a division that nobody serves made the console's only
+// thread wait for five seconds.
 TEST(DivisionPeersTest, TheConsoleWaitsForNoDivisionThatHasBeenAway) {
   ServerConfig config;
   SystemClock clock;

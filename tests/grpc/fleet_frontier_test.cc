@@ -235,8 +235,8 @@ TEST_F(FleetFrontierTest, UrlsFromBeforeBecomePagesInAllDivisionsAndOneThatIsAwa
   }
 }
 
-// A URL is deleted while its division is away, before the URL becomes a page. When the division is
-// back, no page of the URL appears.
+// A URL is deleted before it becomes a page, while no server serves its division. When the division
+// has a server again, no page of the URL appears.
 TEST_F(FleetFrontierTest, UrlsThatAreDeletedWhileTheyBecomePagesStayDeleted) {
   HeldClock clock;
   TestServer first(InFleet(0), nullptr, &clock);
@@ -262,7 +262,7 @@ TEST_F(FleetFrontierTest, UrlsThatAreDeletedWhileTheyBecomePagesStayDeleted) {
   v1::SetCrawlRequest request;
   request.set_crawl_id("late");
   request.set_frontier_mode(v1::FRONTIER_MODE_SCHEDULED);
-  // The call also waits for the other division.
+  // Setting the mode also waits for the other division, so it runs on another thread.
   std::future<grpc::StatusCode> setting =
       std::async(std::launch::async, [&] { return CodeOf(first, &Admin::SetCrawl, request); });
   // The other two URLs wait 15 s, by the held clock, for their division.
@@ -291,7 +291,8 @@ TEST_F(FleetFrontierTest, UrlsThatAreDeletedWhileTheyBecomePagesStayDeleted) {
   EXPECT_FALSE(PageOf(first, deleted, "late"));
 }
 
-// The crawl id already has its mode, so a later change of mode would not make pages of these URLs.
+// The first division sets the mode of the crawl id although the other division refuses pages. No
+// later change of the mode would make pages of these URLs, so the server must try again by itself.
 TEST_F(FleetFrontierTest, UrlsWhosePagesFindADivisionBusyBecomePagesLater) {
   FaultyEnv disk(1);
   TestServer first(InFleet(0));
@@ -310,7 +311,7 @@ TEST_F(FleetFrontierTest, UrlsWhosePagesFindADivisionBusyBecomePagesLater) {
   v1::SetCrawlRequest request;
   request.set_crawl_id("late");
   request.set_frontier_mode(v1::FRONTIER_MODE_SCHEDULED);
-  // The division refuses this change, too.
+  // The other division refuses the mode, too, because its disk is full.
   (void)CodeOf(first, &Admin::SetCrawl, request);
   ASSERT_TRUE(Eventually([&] { return PageOf(first, near, "late").has_value(); }));
   EXPECT_FALSE(

@@ -223,7 +223,7 @@ TEST_F(FleetTest, ServersThatCannotBeAskedRefuseWhatIsOfAnotherDivision) {
   EXPECT_EQ(fleet.divisions(1).unanswered(), "cannot be reached: cluster.address is not set");
   EXPECT_EQ(second.Statistics().pages().pages(), of_second.size());
 
-  // One server has the page, and the other tells which one.
+  // One server has the page. The other refuses the call and says which division it serves.
   std::map<TestServer*, std::set<std::string>> hosts;
   for (int i = 0; i < kPages; ++i) {
     v1::GetPageRequest get;
@@ -262,7 +262,7 @@ TEST_F(FleetTest, ServersThatCannotBeAskedRefuseWhatIsOfAnotherDivision) {
   EXPECT_THAT(Described(first.Report(result)), IsEmpty());
   EXPECT_THAT(Probe(second.info.http_address, "/metrics"),
               HasSubstr(R"(freshet_cluster_turn{cluster="mock-1-of-2"} 1)"));
-  // URLs of the crawl-frontier API could not become pages there, so the mode is refused.
+  // The other division could not make pages of crawl-frontier URLs, so the mode is refused.
   v1::SetCrawlRequest scheduled;
   scheduled.set_crawl_id("shop");
   scheduled.set_frontier_mode(v1::FRONTIER_MODE_SCHEDULED);
@@ -562,7 +562,7 @@ TEST_F(FleetTest, DivisionsLearnOneModelOfAllPages) {
   EXPECT_GT(learned, 0.1);
   EXPECT_THAT(Probe(second.info.http_address, "/metrics"),
               HasSubstr(R"(freshet_fleet_learned_divisions{cluster="mock-1-of-2"} 1)"));
-  // While the first division is away, and until it has new totals, its last totals are used.
+  // While no server serves the first division, and until it has new totals, its last totals count.
   EXPECT_TRUE(first.Stop().ok());
   (void)CodeOf(second, &Admin::RunEpoch, {});
   EXPECT_NEAR(rate(), learned, 0.2 * learned);
@@ -636,7 +636,7 @@ TEST_F(FleetTest, AnyServerTakesPingsOfIndexNow) {
 
   EXPECT_TRUE(second.Stop().ok());
   EXPECT_THAT(ping(away), HasSubstr("503 division 1: "));
-  // Pings for one division do not wait for another one that is away.
+  // Pings for one division do not wait for another one that has no server.
   const Instant begun = first.clock.Now();
   for (int i = 0; i < 5; ++i)
     EXPECT_THAT(ping(away), HasSubstr("503 division 1: its server did not answer"));

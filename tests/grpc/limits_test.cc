@@ -114,7 +114,7 @@ TEST(Limits, OfMetadata) {
   };
   EXPECT_EQ(get(1000), StatusCode::OK);
   EXPECT_EQ(get(3000), StatusCode::RESOURCE_EXHAUSTED);
-  // After this much metadata, gRPC may close the connection. The next connection works.
+  // After this much metadata, gRPC can close the connection. The next connection works.
   StatusCode after = get(1000);
   for (int tries = 0; after == StatusCode::UNAVAILABLE && tries < 100; ++tries) after = get(1000);
   EXPECT_EQ(after, StatusCode::OK);

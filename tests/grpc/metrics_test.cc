@@ -229,7 +229,7 @@ TEST(ServedMetrics, ClientsMakeNoSeries) {
     EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
   }
   const std::string metrics = Scrape(server);
-  // A method may end with a status that is new, which adds a series.
+  // A method can end with a status that is new, which adds a series.
   EXPECT_LE(Series(metrics), before + 40);
   for (const char* invented :
        {"invented", "unknown1", "crawl-1", "source-1", "worker-1", "Method"}) {

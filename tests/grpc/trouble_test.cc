@@ -1,5 +1,5 @@
 // Tests pages and workers that cause trouble: wrong clocks, invented answers of sites, leases
-// without an answer, missing pages. None of these makes a page come back immediately, or never.
+// without an answer, missing pages. In each case, the page comes back, but not immediately.
 #include "tests/grpc/test_server.h"
 #include "tests/grpc/test_worker.h"
 
@@ -18,7 +18,7 @@ std::vector<std::string> NotesOf(const v1::BatchAck& ack) {
   return notes;
 }
 
-// A server with a single page, which is leased and whose answer is in flight.
+// A server with a single page. Answer() leases the page and makes a result for it.
 class TroubleTest : public testing::Test {
  protected:
   explicit TroubleTest(const TestServer::Tweak& tweak = {})
