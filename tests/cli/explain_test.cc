@@ -18,7 +18,8 @@ using testing::Not;
 
 constexpr int64_t kNow = 1'772'359'200;
 
-// Explains a page with a staleness of 0.5. Its value is below the price, and reaches it in one day.
+// Returns the explanation of a page with a staleness of 0.5. Its value is below the price, and will
+// reach the price in one day.
 v1::Explanation Waiting() {
   v1::Explanation why;
   why.mutable_as_of()->set_seconds(kNow);

@@ -142,8 +142,9 @@ TEST(FleetCommand, ListsAndStatisticsFailBelowWhatTheyShowWhereADivisionIsMissin
   EXPECT_THAT(hosts.err, HasSubstr("freshet: division 1: is away\n"));
 }
 
-// Each attempt can take as long as the server waits for the division. So all attempts together can
-// take minutes.
+// While no server serves a division (a part of the pages), each attempt can take as long as the
+// server waits for the division. All attempts together can take minutes, so the client prints the
+// reason when it tries again for the first time.
 TEST(UpsertTest, SaysOnceWhyItTriesAgainWhereADivisionIsAway) {
   FakeServer server;
   server.pages.upserts.judge = [&server](const v1::UpsertPagesRequest& request, v1::BatchAck* ack) {

@@ -22,8 +22,8 @@ std::string Written(const TempDir& dir, const std::string& name, const std::stri
   return dir / name;
 }
 
-// Writes a file of `mib` MiB of equal bytes in `members` gzip members. The file has a thousandth of
-// this size.
+// Writes a gzip file with `members` members, which decompresses to `mib` MiB of equal bytes. The
+// file itself is about a thousand times smaller.
 std::string WriteBomb(const TempDir& dir, int mib, int members = 1) {
   const std::string path = dir / "bomb.gz";
   const std::string block(size_t{1} << 20, 'a');

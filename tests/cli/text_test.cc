@@ -158,7 +158,7 @@ TEST(TableTest, FitsATerminal) {
   EXPECT_THAT(out.str(), testing::HasSubstr("123456  "));
   EXPECT_THAT(out.str(), testing::HasSubstr("page-1\n"));
   EXPECT_THAT(out.str(), testing::HasSubstr("https://b.test/\n"));
-  // Output that is not a terminal is not cut.
+  // Output that does not go to a terminal is not cut.
   std::ostringstream whole;
   Table free(whole, {{"name"}, {"url"}});
   free.Add({"x", std::string(500, 'u')});

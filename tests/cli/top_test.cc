@@ -72,8 +72,8 @@ TEST(TopFramesTest, ADivisionThatComesAndGoesIsNoRate) {
   without.statistics.mutable_schedule()->set_assignments(80);
   frames.Add(without);
   EXPECT_THAT(Text(frames.Lines({80, 40})), HasSubstr("crawls     10 of 50/s"));
-  // The division is back. Its counts are older than the last two seconds, so they do not count as a
-  // rate.
+  // The division answers again, so the sum contains its earlier crawls again. They were not made in
+  // the last two seconds, so no rate is shown.
   frames.Add(SampleAt(16, 9'000));
   EXPECT_THAT(Text(frames.Lines({80, 40})), HasSubstr("crawls     - of 50/s"));
 }

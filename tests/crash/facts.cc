@@ -11,9 +11,9 @@ namespace freshet::crash {
 namespace {
 
 constexpr int64_t kMicros = 1'000'000;
-// Fetches are dated this far ahead of the clock. So events that were acknowledged before a fetch
-// are older than the fetch by any clock. Events up to kNear after the fetch may also count as
-// older.
+// Fetches are dated this far ahead of the clock, so that every event that was acknowledged before a
+// fetch is also dated before it. If an event comes less than kNear after a fetch, the server can
+// treat it as older or as newer than the fetch.
 constexpr int64_t kClockAhead = 2'000;
 constexpr int64_t kNear = 50'000;
 constexpr size_t kMaxAhead = 16;
@@ -92,7 +92,8 @@ std::vector<v1::ItemOutcome> AllowedResult(const Facts& page, const Op& op, int6
     over = {v1::ITEM_OUTCOME_APPLIED};
   }
   if (open) over.insert(over.begin(), v1::ITEM_OUTCOME_APPLIED);
-  // A lease that ended because its page was removed is not recorded anywhere.
+  // A lease that ended because its page was removed is not recorded anywhere, so its result can be
+  // refused.
   if (alone && lease != page.last_lease && !open) over.push_back(v1::ITEM_OUTCOME_REFUSED);
   return over;
 }

@@ -1,5 +1,5 @@
-// A client's expectations of one page. Every page that the crash test has used has such a twin. It
-// follows the documentation of the API, not the server's code.
+// A client's expectations of one page. The crash test keeps them for every page that it has used.
+// They follow the documentation of the API, not the server's code.
 #ifndef FRESHET_TESTS_CRASH_FACTS_H_
 #define FRESHET_TESTS_CRASH_FACTS_H_
 
@@ -36,7 +36,7 @@ struct Op {
   enum class Kind { kUpsert, kRemove, kRecheck, kSignal, kResult, kReturn };
   Kind kind = Kind::kUpsert;
   int64_t sent = 0;
-  uint64_t batch = 0;  // number of the message of its sender
+  uint64_t batch = 0;  // number of the message that has it
   bool done = false;   // whether its outcome is known
   v1::PageSpec spec;   // for upserts
   bool reset = false;

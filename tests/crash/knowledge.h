@@ -60,7 +60,8 @@ struct Setting {
 // The operations of one message, in its order.
 using Sent = std::vector<std::pair<Page*, std::shared_ptr<Op>>>;
 
-// The caller must hold `mutex`, unless a function is marked thread-safe.
+// What all clients of the crash test know together. The caller must hold `mutex`, unless a function
+// is marked thread-safe.
 class Knowledge {
  public:
   Knowledge(uint64_t seed, int hosts, int pages);

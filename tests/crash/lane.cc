@@ -12,7 +12,7 @@
 namespace freshet::crash {
 namespace {
 
-// The number of runs on one database. The database becomes large in this many runs.
+// After this many runs, the database has become large, and the lane starts again with an empty one.
 constexpr uint64_t kRunsPerLife = 25;
 constexpr int kHosts = 12;
 constexpr int kPages = 500;

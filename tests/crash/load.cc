@@ -225,8 +225,8 @@ void Load::Work() {
       Sent returned;
       for (const v1::Assignment& assignment : response.assignments().assignments()) {
         Page* page = knowledge_.OnAssignment(assignment, "stream");
-        // The other leases are kept for clients that report results without a worker, or they
-        // expire.
+        // The leases that are skipped here stay open. Clients that report results without a worker
+        // stream can use them, or they expire.
         if (page == nullptr || !page->pending.empty() || !Going() || knowledge_.Chance(30))
           continue;
         if (knowledge_.Chance(15)) {
@@ -283,7 +283,8 @@ void Load::Next() {
   }
 }
 
-// Reads pages between and during commits. ListPages compares the answers.
+// Reads pages between and during commits. The answers are not checked here: after the restart, the
+// lane lists all pages and compares them.
 void Load::Look() {
   const auto stub = v1::PagesService::NewStub(channel_);
   while (Going()) {

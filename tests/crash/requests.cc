@@ -193,9 +193,9 @@ std::shared_ptr<Op> RandomResult(const Page& page, uint64_t lease, Knowledge* kn
   // The server ignores an ETag that is too long, and accepts the rest of the result.
   if (knowledge->Chance(3)) result->set_etag(std::string(600, 'e'));
   if (knowledge->Chance(30)) {
-    // Some sites claim an impossible last-modified time. The fetch time itself is never ahead of
-    // now: the server counts a fetch that is dated ahead as made now, and would count its change as
-    // later than the fetch.
+    // Some sites claim an impossible last-modified time. The fetch time itself must not be later
+    // than now: the server would date the fetch now, and would count its change as later than the
+    // fetch.
     const int64_t ago = static_cast<int64_t>(knowledge->Below(1000)) - 50;
     const int64_t hours = ago == 0 ? 1 : ago;
     SetMicros(MicrosOf(result->fetch_time()) - hours * kHour, result->mutable_last_modified());

@@ -1,5 +1,5 @@
-// Tests dates in feeds: any text is either refused or a date, and a date is an interval within the
-// range of years.
+// Tests dates in feeds: any text is refused with a reason or gives a date. A date is an interval of
+// about a year at most, and lies between the years 0 and 10000.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -50,7 +50,8 @@ struct Target {
   std::string grpc_address;
   std::string http_address;
   Ledger* ledger = nullptr;
-  // The proofs that clients show. If the server wants an identity, hostile clients have none.
+  // The credentials of clients. If the server requires an identity, those of hostile clients are
+  // not valid.
   ClientSecurity hostile;
   ClientSecurity honest;
 
@@ -60,7 +61,8 @@ struct Target {
 std::shared_ptr<grpc::Channel> Connect(const std::string& address,
                                        const ClientSecurity& security = {});
 
-// One run of a script. Thread-compatible; each thread of a script takes a Split.
+// One run of a script. Thread-compatible; each thread of a script uses a separate copy, made by
+// Split().
 class Attack {
  public:
   Attack(const Target& target, SteadyClock::time_point end, Random random)

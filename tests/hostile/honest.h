@@ -15,7 +15,8 @@
 
 namespace freshet::hostile {
 
-// This is far longer than clients should have to wait, because machines can be slow and busy.
+// How long an honest client may wait for success. The limit is generous, because test machines can
+// be slow and busy.
 inline constexpr int kPatienceSeconds = 120;
 
 // Repeats `exchange`, which returns "" or an error, until it succeeds. Returns "", or the last

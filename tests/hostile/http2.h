@@ -19,8 +19,8 @@ inline std::string Http2Frame(uint64_t type, uint64_t flags, uint64_t stream,
   return frame + payload;
 }
 
-// Returns an HPACK number. Its first byte has `bits` bits for the number, below the bits of `first`
-// (RFC 7541, 5.1).
+// Returns a number in the encoding of HPACK (RFC 7541, 5.1). In the first byte, the lowest `bits`
+// bits belong to the number, and the other bits are those of `first`.
 inline std::string HpackNumber(uint64_t number, int bits, int first = 0) {
   const uint64_t most = (uint64_t{1} << bits) - 1;
   if (number < most) return {static_cast<char>(static_cast<uint64_t>(first) | number)};

@@ -32,7 +32,8 @@ void SpeakTls() {
 
 void Socket::ShakeHands() {
   tls_ = SSL_new(tls_context);
-  // gRPC 1.51 has two names for its protocol, used in turn; the HTTP port ignores them.
+  // gRPC 1.51 knows its protocol by two names, h2 and grpc-exp. Every other handshake offers the
+  // second name, too. The HTTP port ignores both names.
   static constexpr unsigned char kStandard[] = "\x02h2\x08http/1.1";
   static constexpr unsigned char kOfGrpc[] = "\x08grpc-exp\x02h2";
   if (++handshakes % 2 == 0) {

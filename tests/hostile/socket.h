@@ -10,8 +10,8 @@
 
 namespace freshet::hostile {
 
-// From now on, the servers of this process speak TLS. Every other connection makes a handshake; the
-// rest send plain text.
+// From now on, the servers to which this process connects speak TLS. Every other connection makes a
+// handshake; the rest send plain text.
 void SpeakTls();
 
 // How a connection to a server that speaks TLS begins.

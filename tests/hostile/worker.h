@@ -11,7 +11,7 @@
 
 namespace freshet::hostile {
 
-// Makes a result for each assignment, by its lease. `answer` fills in the rest.
+// Makes a result with the lease id of each assignment. `answer` fills in the rest.
 template <typename Answer>
 v1::CrawlRequest ResultsOf(const std::vector<v1::Assignment>& assignments, const Answer& answer) {
   v1::CrawlRequest request;

@@ -71,8 +71,9 @@ TEST_F(PollerTest, WhatASiteNamesKeepsNoOtherWaiting) {
   EXPECT_THAT(Poll(other.url()).at(1).why, HasSubstr("asked for a wait")) << "who was told to wait";
 }
 
-// Previously, polls of a site with many documents made the poller forget those of all other sites.
-// The poller then polled those immediately, although they had asked it to wait.
+// Previously, polls of a site with many documents made the poller forget the documents of all other
+// sites. The poller then polled those documents immediately, although their sites had asked it to
+// wait.
 TEST_F(PollerTest, ASiteTakesNoOtherSitesPlaceInTheState) {
   options_.most_remembered = 4;
   SmallSite other(kPublic);
@@ -86,7 +87,7 @@ TEST_F(PollerTest, ASiteTakesNoOtherSitesPlaceInTheState) {
   const DocumentState before = Known(site_.url() + "/map");
   EXPECT_NE(before.etag, "");
   notes_.Take();
-  // All documents of the hostile site are polled later, ask for a wait, or lead to the other site.
+  // All documents of the hostile site `other` are polled later, ask for a wait, or lead to `site_`.
   options_.fetch.is_public = [](const IpAddress&) { return true; };
   for (int i = 0; i < 4; ++i) {
     now_ = now_ + Duration::Seconds(1);
@@ -392,7 +393,7 @@ TEST_F(PollerTest, PiecesGrowWhereTheServerIsQuick) {
                                             7 * PieceSize::kLeast));
 }
 
-// The server is so slow that a site's time ends before all of its news are sent.
+// The server is so slow that the time of the site is used up before all entries are sent.
 TEST_F(PollerTest, SendingIsOfTheTimeOfTheSite) {
   options_.site_timeout = Duration::Seconds(60);
   const std::string map = site_.url() + "/map";
@@ -418,7 +419,8 @@ TEST_F(PollerTest, SendingIsOfTheTimeOfTheSite) {
   EXPECT_EQ(Poll(map).at(0).result, Result::kUnchanged);
 }
 
-// Previously, the time of a site ran while the site waited for the turn of another site to end.
+// Previously, the time limit of a site included the time in which the site waited for the turn of
+// another site to end.
 TEST_F(PollerTest, ItsTurnIsNotOfTheTimeOfTheSite) {
   site_.Put("/robots.txt", "Sitemap: /1\nSitemap: /2\n");
   site_.Put("/2", Map({{"/b", ""}}));

@@ -118,7 +118,7 @@ class PollerTest : public testing::Test {
   PollerOptions options_;
   std::unique_ptr<PollState> state_;
   Notes notes_;
-  std::vector<uint64_t> signals_;  // number of signals announced for each document with news
+  std::vector<uint64_t> signals_;  // number of signals announced for each document that is sent
   const MakeSender make_sender_ = [this](uint64_t signals) {
     signals_.push_back(signals);
     return std::make_unique<Forward>(notes_);

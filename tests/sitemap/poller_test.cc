@@ -468,7 +468,7 @@ TEST_F(PollerTest, ASiteHasSoMuchTime) {
 TEST_F(PollerTest, ReadingIsOfTheTimeOfTheSite) {
   site_.Put("/robots.txt", "Sitemap: /1\nSitemap: /2\nSitemap: /3\n");
   for (const char* path : {"/1", "/2", "/3"}) site_.Put(path, Map({{path, ""}}));
-  step_ = Duration::Seconds(60);  // nine for a document, ten for the robots.txt
+  step_ = Duration::Seconds(60);  // nine minutes for a document, ten for the robots.txt
   options_.site_timeout = Duration::Seconds(1680);
   const auto reports = Poll(site_.url());
   ASSERT_EQ(reports.size(), 4U);

@@ -87,8 +87,8 @@ TEST_F(PollsTest, ASlowSiteKeepsNobodyWaiting) {
   EXPECT_THAT(read_, ElementsAre(two_.url() + "/map", one_.url() + "/slow"));
 }
 
-// The server takes a second for each piece of the first site's news. The second site answers once
-// the first piece is sent.
+// The server takes a second for each piece of the first site's document. The second site answers
+// once the first piece is sent.
 TEST_F(PollsTest, ASiteThatAnnouncesMuchKeepsNobodyWaiting) {
   std::string map = "<urlset>";
   for (size_t i = 0; i < 20 * PieceSize::kLeast; ++i) {

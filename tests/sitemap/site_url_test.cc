@@ -24,7 +24,7 @@ TEST(SiteUrlTest, HostsAreComparedInTheirAsciiForm) {
 // A site can name thousands of hosts of 16 KB. Converting them would take a minute.
 TEST(SiteUrlTest, NamesThatAreFarTooLongAreNotConverted) {
   std::string long_name = "a";
-  for (int i = 0; i < 600; ++i) long_name += "\u00ad";  // is left out of names
+  for (int i = 0; i < 600; ++i) long_name += "\u00ad";  // soft hyphens: names drop them
   EXPECT_EQ(ParseSiteUrl("https://a\u00ad.test/")->host, "a.test");
   EXPECT_NE(ParseSiteUrl("https://" + long_name + ".test/")->host, "a.test");
 }

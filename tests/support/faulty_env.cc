@@ -103,7 +103,8 @@ class FaultyEnv::Disk : public rocksdb::FileSystemWrapper {
                   const IOOptions& options, IODebugContext* dbg);
   IOStatus Sync(const std::string& path);
   IOStatus SyncDirectory(const std::string& dir);
-  // A truncation is durable at once. If a crash could undo it, the caller would only repeat it.
+  // A truncation is durable at once. To undo it in a crash would test nothing more, because the
+  // store would only repeat it.
   IOStatus Truncate(const std::string& path, FSWritableFile* file, uint64_t size,
                     const IOOptions& options, IODebugContext* dbg);
 

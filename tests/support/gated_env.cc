@@ -15,11 +15,11 @@ class GatedEnv::File final : public rocksdb::RandomAccessFileWrapper {
     gate_->Pass();
     return file_->Read(offset, n, result, scratch);
   }
-  // Uses Read, so that these reads wait, too.
+  // Calls Read() for each request, so that these reads wait at the gate, too.
   rocksdb::Status MultiRead(rocksdb::ReadRequest* requests, size_t count) override {
     return RandomAccessFile::MultiRead(requests, count);
   }
-  // Reading ahead is refused, so that it uses Read, too.
+  // Refuses to read ahead. RocksDB then uses Read(), which waits at the gate.
   rocksdb::Status Prefetch(uint64_t, size_t) override { return rocksdb::Status::NotSupported(); }
 
  private:

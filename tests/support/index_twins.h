@@ -1,5 +1,6 @@
-// The price index and its twin. Both get the same random operations, and their picks are compared.
-// A seeded generator drives them in tests, and input bytes drive them in the fuzz target.
+// Compares the price index with its twin, a full scan of all pages (BruteIndex). Both get the same
+// random operations, and their picks must agree. Tests drive them with a seeded generator, and the
+// fuzz target drives them with input bytes.
 #ifndef FRESHET_TESTS_SUPPORT_INDEX_TWINS_H_
 #define FRESHET_TESTS_SUPPORT_INDEX_TWINS_H_
 
@@ -29,7 +30,8 @@ struct TwinOptions {
   uint32_t compare_every = 1;
 };
 
-// Both indexes. `random` returns 64 bits at each call. Owner thread only.
+// The price index and its twin, filled with the same random pages. `random` returns 64 random bits
+// at each call. Owner thread only.
 class IndexTwins {
  public:
   IndexTwins(Policy policy, const TwinOptions& options, std::function<uint64_t()> random)
@@ -177,15 +179,16 @@ class IndexTwins {
     twin_.SetHostFree(host, at);
   }
 
-  // Applies a signal of one of three sources, which add different amounts.
+  // Applies a signal of one of three sources. Each source raises the exponent by a different
+  // amount.
   void Signal(PageId page) {
     const std::optional<IndexEntry> old = twin_.Find(page);
     if (!old) return;
     constexpr double kShares[] = {1, 0.3, 0.02};
     Restart(page, twin_.ExponentOf(page, now_) + kShares[Below(3)] * ValueOf(*old).jump);
   }
-  // Changes rates and speed of the page and keeps its staleness. This happens at an age edge, in an
-  // epoch, and after a signal.
+  // Changes rates and speed of the page and keeps its staleness. A shard does this when the age of
+  // the page reaches another bin, in an epoch, and after a signal.
   void ChangeRates(PageId page) {
     const std::optional<IndexEntry> old = twin_.Find(page);
     if (!old) return;

@@ -8,9 +8,9 @@
 
 namespace freshet {
 
-// Returns the position of the last byte of a table's properties block, before the trailer. It is
-// the highest byte of the number that ends the block. The metaindex follows the block, and the
-// footer has the offset of the metaindex.
+// Returns the position of the last byte of a table's properties block, not counting the block's
+// trailer. This byte is the most significant byte of the number that ends the block. The metaindex
+// block comes next, and the footer has its offset.
 inline size_t PropertiesByte(const std::filesystem::path& table) {
   constexpr int kFooterBytes = 53;
   constexpr size_t kTrailerBytes = 5;

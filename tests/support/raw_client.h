@@ -20,11 +20,11 @@ namespace freshet {
 // A connection to a port of this machine. A read waits for at most a minute. Owner thread only.
 class RawClient {
  public:
-  // Only makes a descriptor, and connects later.
+  // Makes a socket that is not connected. Connect() must be called before any other function.
   RawClient() : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {}
   explicit RawClient(int port) : RawClient() { Connect(port); }
   RawClient(int port, std::string_view bytes) : RawClient(port) { Send(bytes); }
-  // Connects from this local address.
+  // Connects from the local address `from`, and sends `bytes`.
   RawClient(int port, std::string_view bytes, const char* from) : RawClient() {
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -49,7 +49,8 @@ class RawClient {
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     EXPECT_EQ(connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
   }
-  // Returns true if all bytes were sent. Must be called while the peer reads.
+  // Sends all bytes, and blocks while the peer does not read them. Returns false if the connection
+  // fails.
   bool Send(std::string_view bytes) {
     while (!bytes.empty()) {
       const ssize_t sent = send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);

@@ -35,7 +35,7 @@ class RawSocket {
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     connected_ = connect(descriptor_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
   }
-  // Connects to the port of "host:port".
+  // Connects to 127.0.0.1, at the port of `address`, which is "host:port".
   explicit RawSocket(const std::string& address, const char* from = nullptr, int receives = 0)
       : RawSocket(std::stoi(address.substr(address.rfind(':') + 1)), from, receives) {}
   RawSocket(RawSocket&& other) noexcept

@@ -85,7 +85,7 @@ class Relay {
         connect(pair.upstream, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
     reached ? pairs_.push_back(pair) : Close(pair);
   }
-  // Passes bytes from one side to the other. Returns false at the end.
+  // Passes bytes from one side to the other. Returns false if the connection has ended.
   [[nodiscard]] bool PassOn(int from, int to) const {
     char buffer[65'536];
     const ssize_t n = recv(from, buffer, sizeof(buffer), 0);

@@ -21,7 +21,7 @@ struct CertificateRequest {
   std::string common_name = "freshet test";
   std::string names;  // OpenSSL's subjectAltName, such as "DNS:a.test,IP:127.0.0.1"
   int from_days = -1;
-  int to_days = 30;  // days from now; from_days is, too
+  int to_days = 30;  // like from_days, in days from now
 };
 
 // A certificate authority. Thread-compatible.

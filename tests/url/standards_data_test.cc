@@ -33,8 +33,8 @@ int Compare(const std::string& name) {
   for (const nlohmann::json& test : all) {
     if (!test.is_object()) continue;
     const std::string input = test["input"].get<std::string>();
-    // In a URL, these characters end the host. If the host is empty, the text after it takes its
-    // place.
+    // In a URL, these characters would end the host. If the host were empty, the text after it
+    // would take its place.
     if (input.empty() || input.find_first_of("/?#\\") != std::string::npos) continue;
     std::string expected = test["output"].is_null() ? "-" : test["output"].get<std::string>();
     if (IsRefusedOnPurpose(expected)) expected = "-";

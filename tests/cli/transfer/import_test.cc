@@ -139,7 +139,7 @@ TEST(ImportTest, NamesWhatIsRefusedAndSendsNothingMoreOfIt) {
   }
 }
 
-// Python and other programs write such numbers, although JSON does not allow them.
+// Python and other programs write these numbers, although JSON does not allow them.
 TEST(ImportTest, OddNumbersCostTheirFieldAlone) {
   for (const std::string number : {"NaN", "Infinity", "-Infinity", "1e999"}) {
     const std::vector<std::string> lines = {

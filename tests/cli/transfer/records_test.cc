@@ -370,8 +370,8 @@ TEST_F(RecordsTest, ALineMakesNoMoreFailuresThanTheServerCounts) {
               ElementsAre(HasSubstr("consecutive_errors: 4294967040 of 4294967295")));
 }
 
-// Each crawl is sent with the URL of its page. Previously, a line that had a few kilobytes before
-// it was inflated took gigabytes.
+// Each crawl of a page is sent with the page's URL. Previously, a line that had only a few
+// kilobytes in a compressed file took gigabytes.
 TEST_F(RecordsTest, ALineMakesNoMoreCrawlsThanTheServerKeeps) {
   std::string line =
       R"({"page":{"url":"https://a.test/","lastCrawlTime":"2026-01-02T00:00:00Z","crawls":1000},)"
@@ -389,8 +389,8 @@ TEST_F(RecordsTest, ALineMakesNoMoreCrawlsThanTheServerKeeps) {
               ElementsAre(HasSubstr("page.url: is longer than 8192 bytes")));
 }
 
-// Previously, the sum of the dates in one line ended the command, and no page of the file was
-// imported.
+// Previously, a calculation with the dates of one line ended the command, and no page of the file
+// was imported.
 TEST_F(RecordsTest, DatesMayBeTheFirstAndTheLast) {
   const Read read = ReadText(
       R"({"page":{"url":"https://a.test/","last_crawl_time":"9999-12-31T23:59:59Z","crawls":1,)"
@@ -433,7 +433,8 @@ TEST_F(RecordsTest, ExportsOfCrawlFrontiersArePages) {
   ASSERT_THAT(read.pages[0].results, SizeIs(1));
   EXPECT_EQ(read.pages[0].results[0].fetch_time().seconds(), kNow - 86400);
   EXPECT_FALSE(read.pages[0].page.has_not_before());
-  // The record has no fetch time, so its page is not due at once.
+  // This record has a date for the next fetch, but no time of the last one. Without the date, its
+  // page would be due at once.
   EXPECT_EQ(read.pages[1].page.not_before().seconds(), kNow + 86400);
   EXPECT_THAT(read.pages[2].results, IsEmpty());
   EXPECT_FALSE(read.pages[2].page.has_not_before());

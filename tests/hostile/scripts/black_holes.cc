@@ -1,4 +1,5 @@
-// Workers that take as many pages as they can and never answer. Many use each name only once.
+// Workers that take as many pages as they can and never report results. Many of them use each name
+// only once.
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,7 +20,7 @@ void Swallow(Attack attack) {
   }
 }
 
-// Calls with a new name each time.
+// Asks for pages with a new worker name each time.
 void Invent(Attack attack) {
   const auto stub = v1::SchedulerService::NewStub(attack.Connect());
   while (!attack.Over()) {

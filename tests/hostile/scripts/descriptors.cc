@@ -1,6 +1,6 @@
 // A server that may open few files gets more connections than it has descriptors, and makes a
-// checkpoint in the meantime. Connected clients are served, and all clients are once there are free
-// descriptors again.
+// checkpoint in the meantime. It continues to serve connected clients. Once there are free
+// descriptors again, it serves all clients.
 #include <filesystem>
 #include <vector>
 

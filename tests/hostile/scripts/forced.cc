@@ -29,15 +29,16 @@ constexpr int kAssignments = 400;
 // The maximum number of forced assignments: a quarter of all, and some more for leases that were
 // made before the late pages were added.
 constexpr int kMostForced = kAssignments * 35 / 100;
-// The minimum number of other tenants' assignments among the forced ones: half of these, minus some
+// The minimum number of forced assignments that other tenants must get. Forced pages get a quarter
+// of all assignments, and other tenants get half of that quarter. The divisor 3 instead of 2 allows
 // for earlier leases.
 constexpr int kLeastOfOthers = kAssignments / 4 / 3;
 
 struct Forcer {
   std::string limits;  // limits of the identity
   std::string crawl_id;
-  std::string_view host;  // host of each page, with its number
-  std::string part;       // text in the names of these hosts, and of no others
+  std::string_view host;  // host of each page; {} = number of the page
+  std::string part;       // text that only the names of these hosts contain
 };
 
 const std::vector<Forcer>& Forcers() {
@@ -86,8 +87,8 @@ std::string Add(const std::shared_ptr<grpc::Channel>& channel, const std::string
   return {};
 }
 
-// Takes the next assignments and counts them by the part of the name that their host contains;
-// empty = too few came.
+// Takes the next kAssignments assignments. Returns how many of their URLs contain each of `parts`;
+// empty = too few assignments came.
 std::vector<int> CountOf(const std::shared_ptr<grpc::Channel>& channel,
                          const std::vector<std::string>& parts) {
   const auto stub = v1::SchedulerService::NewStub(channel);

@@ -1,4 +1,5 @@
-// Every method of the API, and some missing ones, with bytes that are not a message, or almost one.
+// Calls every method of the API, and some that do not exist, with bytes that are not, or not quite,
+// a valid message.
 #include <string>
 #include <vector>
 

@@ -1,5 +1,5 @@
-// Workers that answer twice, for others, or for leases that never existed, and return answered
-// leases.
+// Workers that report results twice, for leases of other workers, and for leases that never
+// existed. They also return leases that already have results.
 #include <string>
 #include <vector>
 

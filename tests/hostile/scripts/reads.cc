@@ -1,4 +1,5 @@
-// Readers that ask for everything and read a little, and lookups as fast as they are answered.
+// Clients that request long lists and read only a little of them, and clients that look up pages as
+// fast as the server answers.
 #include <thread>
 #include <vector>
 

@@ -8,7 +8,8 @@ namespace freshet::hostile {
 namespace {
 
 void Answer(Attack& attack, v1::CrawlResult* result) {
-  // Only few pages are gone and only few hosts want pauses, so that other pages are fetched, too.
+  // Only a few pages are gone and only a few hosts ask for pauses, so that other pages are fetched,
+  // too.
   static constexpr v1::CrawlOutcome kOutcomes[] = {
       v1::CRAWL_OUTCOME_CHANGED, v1::CRAWL_OUTCOME_UNCHANGED, v1::CRAWL_OUTCOME_ERROR};
   static constexpr v1::CrawlOutcome kEnds[] = {v1::CRAWL_OUTCOME_GONE, v1::CRAWL_OUTCOME_MOVED};

@@ -1,5 +1,5 @@
-// Tests freshet-bench first-hour on few pages: it prints every phase, and exact structures pick the
-// same pages.
+// Tests freshet-bench first-hour on few pages: it prints every phase, and the index picks the same
+// pages as a full scan.
 #include <string>
 #include <vector>
 

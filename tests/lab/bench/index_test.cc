@@ -1,5 +1,5 @@
-// Tests freshet-bench index on few pages: its lines are complete, and exact structures pick the
-// same pages.
+// Tests freshet-bench index on few pages: its lines are complete, and the index picks the same
+// pages as a full scan.
 #include <string>
 #include <vector>
 

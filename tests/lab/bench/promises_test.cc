@@ -1,5 +1,5 @@
-// Tests freshet-bench promises on few pages: with each disturbance, pages are assigned, the
-// disturbance does some work, and the line has all measured numbers.
+// Tests freshet-bench promises on few pages: next to each disturbance, pages are assigned, the
+// disturbance really takes place, and the line has all measured numbers.
 #include <set>
 #include <string>
 #include <vector>

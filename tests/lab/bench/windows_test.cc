@@ -48,7 +48,7 @@ TEST(Windows, AreThoseOfEveryWindow) {
     std::sort(times.begin(), times.end());
     const WindowExtremes found = ExtremesOfWindows(times, rate, rate);
     const WindowExtremes all = OfEveryWindow(times, rate);
-    // Rounding of R w may hide one event.
+    // Rounding of R w can hide one event.
     EXPECT_NEAR(static_cast<double>(found.too_many), static_cast<double>(all.too_many), 1) << round;
     EXPECT_NEAR(static_cast<double>(found.too_few), static_cast<double>(all.too_few), 1) << round;
     EXPECT_LE(found.too_many, all.too_many);
