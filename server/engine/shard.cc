@@ -520,8 +520,7 @@ void Shard::LookAhead(const Transaction& under_way) {
       (void)ReadPages(next, next.looked_at, &under_way);
       next.looked_at = next.events.size();
     }
-    const bool more_reads = reads_.ServeSingle({state_, epochs_, clock_.Now()});
-    if (more_reads || !committer_.under_way()) continue;
+    if (reads_.ServeSingle({state_, epochs_, clock_.Now()}) || !committer_.under_way()) continue;
     // Waits for more requests, or for the end of the commit.
     takes_more ? mailbox_.WaitForMore(kMaxIdle) : mailbox_.WaitForWake(kMaxIdle);
   }
