@@ -1,6 +1,6 @@
-// A replicated log that is the source of truth of a store. The log consists of partitions. One
-// owner at a time writes each of them. The local database is then a cache of the log
-// (docs/decisions/0100-fleet-on-kafka.md).
+// A replicated log, divided into partitions, that is the source of truth of a store. Only the owner
+// of a partition writes to it, and a partition has one owner at a time. The store's local database
+// is a cache of the log (docs/decisions/0100-fleet-on-kafka.md).
 #ifndef FRESHET_STORAGE_CHANGE_LOG_H_
 #define FRESHET_STORAGE_CHANGE_LOG_H_
 
@@ -96,8 +96,8 @@ class ChangeLog {
   // rows replace may be missing. Returns the offset up to which it has read. If others append rows
   // meanwhile, Read continues with these rows. Waits while the log is unreachable. DataLoss: the
   // partition ends before `from`, or holds an invalid row, or has lost its beginning and `from` is
-  // 0. Aborted: the partition ended before `from` for a while, so that rows before `from` may have
-  // been replaced. Read detects this before the first visit.
+  // 0. Aborted: at first the partition ended before `from`, but now it is longer. Rows before
+  // `from` may then have been replaced by others. Read detects this before the first visit.
   [[nodiscard]] virtual StatusOr<uint64_t> Read(uint32_t partition, uint64_t from,
                                                 std::optional<uint64_t> end,
                                                 const Visit& visit) = 0;

@@ -1,4 +1,5 @@
-// Decides when a store that is a cache of a log becomes its owner, and prepares for that moment.
+// Decides when a store that is a cache of a log (storage/change_log.h) takes ownership of the log,
+// and prepares for the takeover.
 #ifndef FRESHET_STORAGE_FOLLOWER_H_
 #define FRESHET_STORAGE_FOLLOWER_H_
 
@@ -17,13 +18,14 @@ class Follower {
  public:
   virtual ~Follower() = default;
 
-  // Called once, before all other functions, when the store has read the log to its end, so that it
-  // can take over as fast as other standbys. Any status other than OK ends opening.
+  // Called once, before all other functions, after the store has read the log to its end. A
+  // follower offers to take over only from this call on, so that every candidate can take over
+  // quickly. Any status other than OK ends opening.
   [[nodiscard]] virtual Status CaughtUp() = 0;
   // Returns true if the store may own the log now. Called about twenty times a second.
   [[nodiscard]] virtual bool MayOwn() = 0;
-  // Returns true if MayOwn might soon return true. Called about twice a second. Before the follower
-  // returns false, it drops the state that it has prepared.
+  // Returns true if MayOwn might soon return true. Called about twice a second. Before the function
+  // returns false, the follower drops the state that it has prepared.
   [[nodiscard]] virtual bool MayOwnSoon() = 0;
   // Called once when MayOwnSoon returns true, and again after Outdate. The store can be read (Load,
   // LoadGlobals, ReadPages, List), and generation() is final unless another server owns the log

@@ -44,8 +44,9 @@ enum class Family : uint8_t {
   kFrontierDue = 7,
   kFrontierLeases = 8,
   kFrontierQueues = 9,
-  // Exists only in a log. A row of this family removes all rows of the four families above whose
-  // keys begin with its key, because removing many rows one by one would be too expensive.
+  // Exists only in a log. A row of this family removes all rows of the families kFrontierItems to
+  // kFrontierQueues whose keys begin with its key, because removing many rows one by one would be
+  // too expensive.
   kFrontierGone = 10,
 };
 inline constexpr size_t kFamilies = 10;     // column families of a store
@@ -68,7 +69,7 @@ enum class MetaKey : uint8_t {
   kEpoch = 4,       // + shard (2 bytes): EpochRecord
   kLayout = 5,      // number of shards of the last run
   kNextSerial = 6,  // + slot (2 bytes): lower bound of serials not used yet
-  kSecret = 7,      // secret of the fingerprints in `states`; never logged
+  kSecret = 7,      // secret of the fingerprints of URLs; never logged
   kCrawl = 8,       // + crawl id: CrawlRecord
   kLogOffset = 9,   // + partition (2 bytes): log offset up to which the store has all rows
   kLogTime = 10,    // when the store last had all rows of its log, Unix seconds

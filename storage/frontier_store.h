@@ -39,7 +39,7 @@ struct FrontierQueueId {
 struct FrontierItem {
   uint64_t due = 0;      // 0 = completed, never again
   uint64_t created = 0;  // when the URL was added
-  std::string metadata;  // as the caller wrote it
+  std::string metadata;  // opaque to the store
 };
 
 // A URL and its due time: the sort key of the URLs in a queue.
@@ -68,7 +68,8 @@ struct FrontierQueueRecord {
   uint64_t blocked_until = 0;
   uint32_t limit = 0;        // maximum of `completed`; 0 = no limit
   uint64_t last_served = 0;  // 0 = never
-  // Settings that other clients have made since an operator last made settings.
+  // Settings that clients other than operators have made since an operator last changed the queue's
+  // settings.
   std::optional<uint32_t> asked_delay;
   uint64_t asked_until = 0;
 
@@ -148,7 +149,7 @@ struct FrontierStoreStats {
   return data_dir + "/frontier";
 }
 
-// Thread-safe: any thread may read at any time, even while one commits.
+// Thread-safe: any thread may read at any time, even during a commit.
 class FrontierStore {
  public:
   // The frontier in `store`, which is open and outlives this object.

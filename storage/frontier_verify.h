@@ -6,8 +6,9 @@
 //   rows of due URLs           rebuilt from the waiting URLs
 //   counts and head of a queue counted again
 //   a lease without its URL    dropped: the URL is missing or completed
-//   a queue that has URLs      restored under the key that its first URL gives it, without
-//                              its settings; if another queue has that key, URLs are lost
+//   a queue that has URLs      restored under the key that its first URL gives it, or as
+//                              lost-CRAWL-QUEUE if another queue has that key, without its
+//                              settings
 //   a crawl id that has queues restored as lost-N
 //   rows that cannot be read   lost
 #ifndef FRESHET_STORAGE_FRONTIER_VERIFY_H_
@@ -34,7 +35,7 @@ struct FrontierReport {
   uint64_t in_flight = 0;
   uint64_t problem_count = 0;
   std::vector<std::string> problems;  // the first kMaxProblems of them
-  // After a repair: the number of rows that existed and were not saved.
+  // After a repair: the number of rows that existed but could not be saved.
   uint64_t lost_rows = 0;
   static constexpr size_t kMaxProblems = 100;
   [[nodiscard]] bool ok() const { return problem_count == 0; }

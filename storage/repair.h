@@ -2,17 +2,18 @@
 // derived rows and reports losses.
 //
 //   lost                      becomes
-//   urls or texts             rebuilt from each other, nothing is lost
-//   urls and texts            the page cannot be saved
-//   states                    the page is kept, as never crawled, with default settings
-//   details                   the page is kept, without validators and observations
+//   a row of pages            the page is lost
 //   hosts                     the host has the default politeness
 //   leases                    the page is free again; a result of that lease is an observation
 //   sources                   a name that was lost or exists twice stays reserved as lost-N
-//   meta                      settings as configured; the site model is learned again;
-//                             fingerprints get a new secret
+//   meta                      settings as configured; a crawl id has no settings; fingerprints get
+//                             a new secret
 //   a page stored twice       the one with the lower number is kept
 //   the end of the log        the last acknowledged writes, as far as the log is unreadable
+//
+// What epochs have learned is never kept: the server learns it again. The readable rows of the
+// crawl frontier are copied unchanged, and RepairFrontier (storage/frontier_verify.h) corrects
+// them.
 #ifndef FRESHET_STORAGE_REPAIR_H_
 #define FRESHET_STORAGE_REPAIR_H_
 
@@ -48,7 +49,7 @@ struct RepairReport {
   uint64_t hosts = 0;
   uint64_t leases = 0;
   // Losses.
-  uint64_t lost_pages = 0;  // lost pages of which at least one row was left
+  uint64_t lost_pages = 0;  // unreadable rows of pages, and pages dropped as duplicates
   uint64_t lost_leases = 0;
   uint64_t lost_rows = 0;  // other rows that existed but could not be read
   // Rows of these tables that are neither saved nor counted above are lost without a trace.

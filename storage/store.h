@@ -196,7 +196,7 @@ class Store {
   // Reads the records that belong to no slot. DataLoss: a row is damaged.
   [[nodiscard]] StatusOr<GlobalRecords> LoadGlobals() const;
   // Reads the slots from `first` to `last`, both included, in order, without a lock: several
-  // threads can load disjoint ranges. Cost: one sequential read of states, hosts and leases.
+  // threads can load disjoint ranges. Cost: one sequential read of pages, hosts and leases.
   // DataLoss: a row is damaged.
   [[nodiscard]] Status Load(Slot first, Slot last, LoadVisitor& visitor) const;
   // Reads only the assignments and leases, of all slots. `next_serial` of OnSlotEnd is then only a

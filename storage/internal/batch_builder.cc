@@ -109,7 +109,8 @@ Status Store::Impl::BatchBuilder::AddHost(const HostRecord& host) {
   return absl::OkStatus();
 }
 
-// A later host of the slot can get the serial of the removed host, because no page has it.
+// The serial of the removed host becomes free: no page refers to it any more, so a later host of
+// the slot can get it.
 void Store::Impl::BatchBuilder::AddHostRemoval(const std::string& host) {
   // Otherwise the host's row would be removed, but rows of pages with the host's serial would stay.
   CHECK(!new_hosts_.contains(host), "host {} is written and removed", host);
@@ -177,7 +178,7 @@ void Store::Impl::BatchBuilder::InstallPages() {
     const std::string_view bytes = std::string_view(rows_).substr(begin, row.end - begin);
     begin = row.end;
     if (row.created) {
-      // The page will be crawled soon.
+      // The row of a new page will soon be needed for its first crawl, but it evicts no other row.
       cache.Keep(row.page, bytes, storage::PageCache::Room::kIfThereIs);
     } else {
       cache.Replace(row.page, bytes);

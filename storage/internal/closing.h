@@ -10,10 +10,10 @@
 namespace freshet::storage {
 
 // Makes everything that was written durable. Also flushes it to tables, so that the next start has
-// less to replay. Flushes one family after the other, and starts no further flush after about a
-// second, because each family needs several syncs, and a sync can take seconds. The logs keep the
-// rows that are not flushed. If `durability` is none, everything is flushed. Errors: from RocksDB.
-// Thread-compatible.
+// less to replay. Flushes one family after another, and starts no further flush after about a
+// second, because each family needs several syncs, and a sync can take seconds. The rows that are
+// not flushed stay in the logs. If `durability` is none, everything is flushed. Errors: from
+// RocksDB. Thread-compatible.
 [[nodiscard]] rocksdb::Status FlushAtEnd(rocksdb::DB& db,
                                          const std::vector<rocksdb::ColumnFamilyHandle*>& families,
                                          Durability durability);

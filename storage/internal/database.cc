@@ -100,8 +100,9 @@ Status Database::Open() {
     const Status known = CheckFamilies(db_options);
     if (absl::IsFailedPrecondition(known)) return known;
     RETURN_IF_ERROR(CheckFormat(dir_, options_));
-    // If the store is a cache of a cluster's log, that log also has the rows of a torn end here.
-    // These rows were never promised to be on this disk.
+    // Damage in the logs is refused only if the store has promised that their rows are on this
+    // disk. A cache of a cluster's log promises nothing, because the cluster's log has the rows,
+    // too.
     const bool promised = options_.durability == Durability::kSync && options_.truth == nullptr &&
                           !options_.leave_log;
     const WalPolicy policy = promised ? WalPolicy::kRefuse : WalPolicy::kCut;

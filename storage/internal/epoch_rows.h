@@ -1,8 +1,10 @@
-// The rows that hold what a shard has learned: the record, and further rows for the models of its
-// sites. Each row is small enough for a log. Internal to storage/.
+// The rows that hold what a shard has learned: one kEpoch row with the EpochRecord, and kEpochPart
+// rows with the text of the models of its sites. Each row is small enough for a log. Internal to
+// storage/.
 //
-// One commit writes all rows of an epoch, with its number. A store that was filled from only a part
-// of a log may have rows of two epochs. In that case the epoch is used without its models.
+// An epoch is one run of learning. One commit writes all rows of an epoch, and each row has the
+// epoch's number. A store that was filled from only a part of a log can have rows of two epochs. In
+// that case the record is used without the models.
 #ifndef FRESHET_STORAGE_INTERNAL_EPOCH_ROWS_H_
 #define FRESHET_STORAGE_INTERNAL_EPOCH_ROWS_H_
 

@@ -18,8 +18,8 @@ namespace {
 
 constexpr size_t kCopyBytes = 1 << 20;
 // Sparse files are refused: at least kLargeFileBytes long, with less than 1/kLeastStored of the
-// bytes stored on disk. Such a file must be crafted. A copy would store the holes too, and could
-// fill the disk.
+// bytes stored on disk. No database has such files, so someone has crafted them. A copy would store
+// the holes too, and could fill the disk.
 constexpr int64_t kLargeFileBytes = int64_t{64} << 20;
 constexpr int64_t kLeastStored = 64;
 

@@ -25,8 +25,8 @@ namespace freshet::storage {
 inline constexpr const char* kFrontierFormatKey = "format";
 inline constexpr const char* kFrontierSettingsKey = "settings";
 
-// Adds range deletions to the batch: of all rows with this prefix, in all families of the frontier
-// except frontier_meta.
+// Adds range deletions to the batch that remove all rows with this prefix from all families of the
+// frontier except frontier_meta.
 [[nodiscard]] rocksdb::Status ForgetFrontier(const FamilyHandles& families,
                                              const std::string& prefix, rocksdb::WriteBatch* batch);
 

@@ -11,11 +11,12 @@
 namespace freshet::storage {
 namespace {
 
-// The allowed length of the log: two entries for each lease, plus this many.
+// The allowed length of the log in entries: two for each lease, plus this many. Commits shorten a
+// longer log.
 constexpr uint64_t kSlackEntries = 4096;
-// One commit copies at most this many entries of the oldest rows, plus one for each new entry of
-// the commit. The log can then shrink as fast as it grows. A row with more entries than that is
-// copied only when the log has doubled again.
+// The number of entries that one commit may copy from the oldest rows, in addition to one for each
+// new entry of the commit. So the log can shrink as fast as it grows. A row with more entries is
+// copied only if the log is more than twice as long as allowed.
 constexpr size_t kSaidAgain = 64;
 
 Instant NewestAssignment(std::span<const LeaseEntry> entries, Instant newest) {
@@ -63,7 +64,7 @@ StatusOr<LeaseWrite> LeaseLog::Plan(const Changes& changes, const ReadRow& read)
 
 Status LeaseLog::PlanCut(Instant now, const ReadRow& read, LeaseWrite& write) const {
   if (write.entries.empty() || rows_.empty()) return absl::OkStatus();
-  // The present time counts, too: signals and results also write entries of leases while nothing is
+  // `now` is needed, too, because signals and results append entries even while nothing is
   // assigned.
   const Instant latest = std::max(now, NewestAssignment(write.entries, rows_.back().assigned));
   const size_t own = write.entries.size();

@@ -31,7 +31,7 @@ Status StoredLeases::ForEachRow(const RowVisit& visit) const {
 // Merges the rows of all logs. Later rows replace earlier ones. Owner thread only.
 class StoredLeases::Replay {
  public:
-  // Takes the records of the entries.
+  // Adds a row of the shard's log. Moves records out of `entries`.
   void Add(uint16_t shard, std::vector<LeaseEntry>& entries) {
     for (LeaseEntry& entry : entries) {
       LeaseRecord& lease = entry.record;

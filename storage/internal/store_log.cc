@@ -206,7 +206,7 @@ Status StoreLog::Write(rocksdb::WriteBatch* batch, uint16_t partition) {
   const MutexLock lock((*mutexes_)[partition]);
   ASSIGN_OR_RETURN(const uint64_t offset, options_.truth->Append(partition, rows.rows));
   RETURN_IF_ERROR(base_.PutNumber(batch, MetaKeyOf(MetaKey::kLogOffset, partition), offset));
-  // The owner of one partition owns all partitions.
+  // A server that owns one partition owns all of them, so the store now has all rows of the log.
   RETURN_IF_ERROR(base_.PutNumber(batch, MetaKeyOf(MetaKey::kLogTime), SecondsNow(*env_)));
   const Status written = base_.Write(batch, false);
   // The log has the rows, but the database does not. Only the next start reads them.
@@ -289,7 +289,8 @@ Status StoreLog::CheckBirth(uint16_t partition) const {
   // A log from before kLogBirth rows existed has none, and neither do its caches.
   std::optional<uint64_t> found;
   ChangeLog& log = *options_.truth;
-  // The wanted rows are always the first two, even after compaction.
+  // The row with the birth is always one of the first two, even after compaction. The row with the
+  // format can precede it.
   const auto read = log.Read(partition, 0, std::nullopt, [&](const LogRow& row, uint64_t) {
     if (row.family == Family::kMeta && row.key == format) return absl::OkStatus();
     if (row.family == Family::kMeta && row.key == key && row.value) {
@@ -414,7 +415,8 @@ Status StoreLog::Own(uint16_t partition) {
   const std::string format = MetaKeyOf(MetaKey::kLogFormat, partition);
   ASSIGN_OR_RETURN(std::optional<uint64_t> known, base_.ReadNumber(format));
   if (!known) {
-    // As far as this store knows, the partition has never had an owner.
+    // The store has not read a format row, so the partition had no owner when the store last read
+    // it. Since then, another server might have written the first rows.
     RETURN_IF_ERROR(TakeIn(partition, std::nullopt));
     ASSIGN_OR_RETURN(known, base_.ReadNumber(format));
   }

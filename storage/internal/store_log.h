@@ -65,13 +65,14 @@ class StoreLog {
   // Counts new range deletions, and flushes the frontier when there are enough of them to slow down
   // reads. Called only on the frontier's thread, because no other thread removes queues.
   void NoteRanges(size_t ranges);
-  // Checks that the partition is the one from which this store was read.
+  // Checks that the store was filled from this partition, and not from one of a deleted log with
+  // the same name.
   [[nodiscard]] Status CheckBirth(uint16_t partition) const;
   // Makes this store a cache of `log`, and of no other log from now on.
   [[nodiscard]] Status MarkName(const ChangeLog& log);
   // Reads rows that others append, until this store may own the log.
   [[nodiscard]] Status Follow(Store& store, const std::function<Status()>& read_marks);
-  // Calls the follower's Prepare when the follower wants that.
+  // Calls the follower's Prepare if MayOwnSoon returns true and the follower has no prepared state.
   [[nodiscard]] Status Prepare(Store& store, const std::function<Status()>& read_marks);
   void OutdatePrepared();
   // Not OK: DataLoss if the partition no longer has the rows that this store has read last.

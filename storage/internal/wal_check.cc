@@ -250,9 +250,9 @@ class LogJudge {
   [[nodiscard]] bool IsRepeated(const Header& header) const {
     const size_t start = scan_.start();
     const std::string_view tail = log_.substr(start);
-    // The repetition begins with the bytes that it repeats. These bytes cannot include the whole
-    // bad part or a bad header, because the repetition would be bad too. This limits the length of
-    // the first copy.
+    // `again` is the length of the first copy, which the repetition repeats from its beginning. The
+    // first copy cannot include the whole bad part or a bad header, because then the repetition
+    // would be bad too. This limits its length.
     const size_t good = scan_.offset() - start;
     const size_t bad = kHeaderBytes + (IsPossible(header) ? header.length : 0);
     const size_t longest = std::min({tail.size() / 2, good + bad - 1, kMostRepeatedBytes});

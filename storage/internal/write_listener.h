@@ -44,7 +44,8 @@ class WriteListener final : public rocksdb::EventListener {
       *status = rocksdb::Status(*status, rocksdb::Status::kHardError);
     }
   }
-  // `resumes`: true during a resume, when errors come from the log that has run out of space.
+  // `resumes`: true during a resume. Errors during a resume are ignored, because they come from the
+  // old log, which has run out of space.
   void SetResumes(bool resumes) { resumes_ = resumes; }
   // Returns true if RocksDB has run out of space outside of commits since the last call of
   // TakeRanOut.

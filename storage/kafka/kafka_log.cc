@@ -362,7 +362,8 @@ StatusOr<uint64_t> KafkaLog::Impl::Read(uint32_t partition, uint64_t from,
     if (from == 0) RETURN_IF_ERROR(CheckBeginning(*reader, partition));
   }
   if (!end) {
-    // If the reader is new, the client itself reports an end that is before `from`.
+    // EndOf checks that the partition does not end before `from`. A new reader does not need this
+    // check, because its client reports such an end itself.
     ASSIGN_OR_RETURN(end, EndOf(*reader, partition, reader->told ? from : 0));
   }
   Waiting waiting(options_, fmt::format("reading partition {} of {}", partition, topic_));

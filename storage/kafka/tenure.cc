@@ -28,21 +28,21 @@ using Queue = std::unique_ptr<rd_kafka_queue_t, Destroyer<rd_kafka_queue_destroy
 using Steady = std::chrono::steady_clock;
 
 constexpr int kPollMs = 50;
-// The maximum time for which a leaving server waits for the group's first answer. Service managers
-// give a server at least thirty seconds to end.
+// The maximum time for which a leaving server waits for the group's first answer
+// (AwaitFirstAnswer). Service managers give a server at least thirty seconds to end.
 constexpr std::chrono::milliseconds kMostAnswerWait = std::chrono::seconds(15);
-// How soon a member learns of a rebalance. A rebalance waits for the last member to learn of it.
-// When a server is lost, its last heartbeat can be this old, so that much of the silence has
-// already passed.
+// The interval of heartbeats, which is how soon a member learns of a rebalance. A rebalance waits
+// until the last member has learned of it. The group counts the silence of a lost server from its
+// last heartbeat, which can be this long before the loss.
 constexpr const char* kHeartbeatMs = "200";
-// The interval between two requests that confirm this server's turn.
+// The interval between two requests that confirm this server's turn (storage/kafka/tenure.h).
 constexpr std::chrono::milliseconds kAskEvery{500};
-// After a confirmation, this server is sure of its turn for kSureOf/kSureIn of the silence. The
-// rest allows for clocks that run at different speeds, and for URLs that are on their way to a
-// worker.
+// After a confirmation, this server is sure of its turn for kSureOf/kSureIn of
+// TenureOptions::silence. The rest allows for clocks that run at different speeds, and for URLs
+// that are on their way to a worker.
 constexpr int kSureOf = 3;
 constexpr int kSureIn = 4;
-// After kSilentOf/kSilentIn of the silence, the leader counts as silent: by then, several
+// The leader counts as silent after kSilentOf/kSilentIn of TenureOptions::silence. By then, several
 // confirmations are missing, but a standby still has time to prepare.
 constexpr int kSilentOf = 3;
 constexpr int kSilentIn = 10;

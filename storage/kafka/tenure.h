@@ -43,8 +43,9 @@ class KafkaTenure {
   // Calls Open and Stand.
   [[nodiscard]] static StatusOr<std::unique_ptr<KafkaTenure>> Join(const TenureOptions& options,
                                                                    std::function<void()> on_lost);
-  // Gives up the turn permanently. Waits up to fifteen seconds until the group has answered once.
-  // Must be called on the thread that destroys this object. The destructor calls Leave, too.
+  // Gives up the turn permanently. If the group has not answered this server yet, first waits up to
+  // fifteen seconds for an answer. Must be called on the thread that destroys this object. The
+  // destructor calls Leave, too.
   void Leave();
   ~KafkaTenure();
   KafkaTenure(const KafkaTenure&) = delete;

@@ -43,7 +43,7 @@ constexpr size_t kReasonBytes = 512;
 constexpr int kCallMs = 1000;
 constexpr int kAnswerMs = 10 * kCallMs;
 constexpr int kAgainMs = 100;
-// A start may be a takeover, so it waits only briefly for a topic's settings.
+// A start can be a takeover, so it waits only briefly for the settings of a topic.
 constexpr int kSettingsMs = 3000;
 
 struct Topic {

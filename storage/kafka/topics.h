@@ -15,7 +15,8 @@ namespace freshet::kafka {
 // different number of partitions or deletes rows that must stay; Cancelled if
 // KafkaOptions::cancelled is set; Unavailable if no broker answers in time.
 [[nodiscard]] Status EnsureTopic(const KafkaOptions& options);
-// Does the same for the topic whose only partition represents the turn. This topic holds no rows.
+// Does the same for the topic `<cluster>.fleet`, whose only partition stands for the turn
+// (storage/kafka/tenure.h). This topic holds no rows.
 [[nodiscard]] Status EnsureFleetTopic(const KafkaOptions& options);
 
 // Checks the topic of a log in use, and the brokers' topics on which servers depend; warns in the
