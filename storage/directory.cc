@@ -16,7 +16,8 @@
 namespace freshet::storage {
 namespace {
 
-// RocksDB appends the system's message to its own text, and keeps no error number.
+// Returns true if RocksDB's text contains the system's message for this error number. RocksDB
+// appends the message to its own text, but does not keep the number.
 bool Says(const std::string& text, int error) {
   return text.find(std::generic_category().message(error)) != std::string::npos;
 }
@@ -72,7 +73,7 @@ Status CheckDirectory(const std::string& dir) {
 
 Status LockDirectory(rocksdb::Env* env, const std::string& dir, rocksdb::FileLock** lock) {
   const std::string path = fmt::format("{}/{}", dir, kLockFileName);
-  // LockFile opens the file or, if the path is a link, creates the file that the link names.
+  // A link is refused first, because LockFile would create the file that the link names.
   RETURN_IF_ERROR(CheckIsFile(path));
   const rocksdb::Status status = env->LockFile(path, lock);
   if (status.ok()) return absl::OkStatus();

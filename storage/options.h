@@ -52,9 +52,9 @@ struct StoreOptions {
   // Size of the memtable of one column family. All memtables together take at most four times as
   // much. Default 32 MiB: finding a row's place in the memtable is most of the cost of a commit,
   // and all of the cost of its replay after a crash. In 128 MiB this takes twice as long, because
-  // the memtable does not fit into the processor's cache. The compactions that are saved are worth
-  // about as much. Simulation: 16 KiB to 4 MiB, so that flushes and compactions happen within a
-  // short run.
+  // the memtable does not fit into the processor's cache. A larger memtable needs fewer
+  // compactions, but that saves only about as much time as the slower insertions cost. Simulation:
+  // 16 KiB to 4 MiB, so that flushes and compactions happen within a short run.
   size_t write_buffer_bytes = size_t{32} << 20;
 
   // Maximum size of all write-ahead logs together. Default 128 MiB, about 600,000 rows: start-up

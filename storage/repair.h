@@ -78,8 +78,9 @@ struct RepairChecks {
 // complete and verified, moves the old files to `dir`/damaged-N and the new ones into their place.
 // Never deletes or changes the original.
 //
-// FailedPrecondition: in use, or written by a newer release. NotFound: no database, not even a
-// damaged one. Any other status: not repaired, all files are where they were. Thread-safe.
+// FailedPrecondition: in use, of a format that this release does not read, or the store of a server
+// of a cluster. NotFound: no database, not even a damaged one. Any other status: not repaired, all
+// files are where they were. Thread-safe.
 [[nodiscard]] StatusOr<RepairReport> Repair(const std::string& dir, const StoreOptions& options,
                                             const RepairChecks& checks = {});
 

@@ -17,12 +17,12 @@ inline constexpr uint32_t kSkippedGenerations = 1024;
 // Makes `to` a data directory with the contents of `checkpoint`, and reads all of it. `to` must be
 // missing or empty, except for the lost+found of a new disk. The checkpoint stays unchanged; tables
 // become hard links if the file system allows and no other user may change them. If there is a
-// problem, whether in the status or in the report, `to` is left as it was. The checkpoint of a
-// cluster's server becomes a cache of the same log. When it is opened with that log, it reads later
-// rows. It skips no generations, because the log counts them.
+// problem, whether in the status or in the report, `to` is left as it was.
 //
-// StoreOptions::leave_log makes it a store of a single server instead. In that case `checkpoint`
-// may also be the directory of a stopped server of a cluster.
+// The checkpoint of a cluster's server becomes a cache of the same log. The cache reads later rows
+// when it is opened with that log, and skips no generations, because the log counts them.
+// StoreOptions::leave_log makes the result a store of a single server instead. In that case
+// `checkpoint` may also be the directory of a stopped server of a cluster.
 //
 // FailedPrecondition: Store::CheckAge fails; or leave_log is set for a store without a cluster's
 // log; or a server has `checkpoint` open; or one of its files is a link, a pipe or a device.

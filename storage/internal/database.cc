@@ -124,7 +124,8 @@ Status Database::Open() {
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* db = nullptr;
   const rocksdb::Status opened = rocksdb::DB::Open(db_options, dir_, families, &handles, &db);
-  // A cancelled replay looks like a damaged log.
+  // A cancelled replay looks like a damaged log, so this checks first whether the opening was
+  // cancelled.
   if (!opened.ok()) RETURN_IF_ERROR(GoOn(options_.progress));
   RETURN_IF_ERROR(FromRocksDb(opened, "opening " + dir_));
   db_.reset(db);

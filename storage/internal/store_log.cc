@@ -215,8 +215,9 @@ Status StoreLog::Write(rocksdb::WriteBatch* batch, uint16_t partition) {
   return absl::OkStatus();
 }
 
-// The first read after each new range deletion makes RocksDB sort all range deletions of the
-// memtable again.
+// Flushes the frontier after kMostRanges range deletions. The first read after each new range
+// deletion makes RocksDB sort all range deletions of the memtable again, which takes longer the
+// more there are.
 void StoreLog::NoteRanges(size_t ranges) {
   ranges_ += ranges;
   if (ranges_ < kMostRanges) return;

@@ -5,8 +5,9 @@
 namespace freshet::storage {
 namespace {
 
-// RocksDB ends the process if it writes to a log that has failed before. RocksDB begins a new log
-// only if there are rows in memory, and abandons a failed log only when it is resumed.
+// Makes RocksDB begin a new log, because it ends the process if it writes to a log that has failed
+// before. RocksDB begins a new log only in a flush of rows in memory, so this first writes an
+// existing row again. RocksDB abandons the failed log only in Resume.
 rocksdb::Status StartNewLog(rocksdb::DB& db, rocksdb::ColumnFamilyHandle* family,
                             const std::string& key) {
   rocksdb::PinnableSlice value;

@@ -128,8 +128,8 @@ class KafkaLog::Impl {
     Client client;
     uint64_t next = 0;
     bool told = false;  // the brokers have confirmed `next`
-    // The brokers do not know the topic. Such a client cannot be destroyed: librdkafka 2.0.2 hangs
-    // when it destroys a client whose topic was deleted.
+    // Set if the brokers do not know the topic. Such a client cannot be destroyed: librdkafka 2.0.2
+    // hangs when it destroys a client whose topic was deleted.
     bool stuck = false;
   };
   // Destroys a reader, but leaks a stuck client, together with its threads of librdkafka.

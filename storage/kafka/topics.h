@@ -30,9 +30,10 @@ struct TopicSettings {
   int replicas = 0;                           // per partition; 0 = unknown
 };
 
-// Not OK: FailedPrecondition, with the topic and the remedy, if the topic deletes rows that are
-// state, or removals that some store may not have read yet. Adds to `warnings` settings that make
-// acknowledged rows less safe than they could be. Accepts missing settings.
+// Judges the settings of the topic of a log. Not OK: FailedPrecondition, with the topic and the
+// remedy, if the topic deletes rows that are state, or removals that some store may not have read
+// yet. Adds to `warnings` settings that make acknowledged rows less safe than they could be.
+// Accepts missing settings.
 [[nodiscard]] Status JudgeTopic(const std::string& topic, const TopicSettings& settings,
                                 std::vector<std::string>* warnings);
 
