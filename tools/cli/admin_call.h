@@ -31,8 +31,8 @@ inline void ComplainOfDivision(const Session& session, uint32_t division, const 
   session.Complain(fmt::format("division {}: {}", division, ShowText(why)));
 }
 
-// Prints the divisions that are missing from a response. Returns kRefused if there are any, because
-// callers want the answers of all divisions.
+// Prints the divisions that are missing from a response. Returns kRefused if there are any, so that
+// scripts notice that the response is incomplete.
 template <typename Response>
 ExitCode TellUnanswered(const Session& session, const Response& response) {
   for (const v1::UnansweredDivision& missing : response.unanswered()) {

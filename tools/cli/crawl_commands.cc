@@ -133,8 +133,8 @@ ExitCode Report(Session& session, const ReportOptions& options) {
       return absl::InvalidArgumentError(
           fmt::format("row {}: url: missing, and so is lease_id", row.number));
     }
-    // An outcome or a content digest tells the server what happened. An http_status of 400 or more
-    // is enough, too.
+    // A row must tell the server what happened, by an outcome, a content digest, or an http_status
+    // of 400 or more.
     if (row.Find("outcome") == nullptr && row.Find("content_digest") == nullptr &&
         row.Find("http_status") == nullptr) {
       return absl::InvalidArgumentError(fmt::format(

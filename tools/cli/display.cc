@@ -85,7 +85,8 @@ std::string CutEnd(std::string_view text, size_t width) {
 std::string CutMiddle(std::string_view text, size_t width) {
   if (DisplayWidth(text) <= width) return std::string(text);
   if (width == 0) return {};
-  // The host is at the beginning of a URL, and pages of one host differ at the end.
+  // Keeps both ends of the text, because a URL begins with its host, and pages of one host differ
+  // at the end.
   const size_t front = width / 2;
   return std::string(Fitting(text, front)) + std::string(kEllipsis) +
          std::string(FittingEnd(text, width - 1 - front));

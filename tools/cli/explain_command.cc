@@ -203,7 +203,8 @@ class Explainer {
   const bool utf8_;
 };
 
-// The response with the forecast: an instant, the probability and, if known, the value.
+// The response as JSON, with the forecast added: for each instant, the probability that the page is
+// fresh and, if known, the page's value.
 nlohmann::ordered_json ExplainedJson(const v1::GetPageResponse& response) {
   nlohmann::ordered_json object = ToJson(response);
   nlohmann::ordered_json forecast = nlohmann::ordered_json::array();

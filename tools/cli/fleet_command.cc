@@ -76,7 +76,8 @@ std::string SumOf(const v1::GetFleetResponse& fleet, bool all) {
                      ShowNumber(fleet.crawl_rate_per_second()));
 }
 
-// Fails if a division has not answered, because callers want to see all divisions.
+// Returns an error code if a division has not answered, so that scripts notice that the list is
+// incomplete.
 ExitCode ShowFleet(Session& session) {
   v1::GetFleetResponse response;
   const ExitCode code = Fetch(session, &Admin::GetFleet, v1::GetFleetRequest(), &response);

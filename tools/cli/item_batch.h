@@ -21,8 +21,8 @@ inline constexpr int kMaxBatchItems = 1000;
 inline constexpr size_t kMaxBatchBytes = 4 << 20;
 // The maximum number of batches in flight. Together with kMaxBatchBytes it bounds the memory used.
 inline constexpr size_t kMaxBatchesInFlight = 16;
-// How often an item is sent while the server is too busy. After the last attempt, the item counts
-// as refused.
+// The maximum number of times that an item is sent while the server is too busy. After the last
+// attempt, the item counts as refused.
 inline constexpr int kMaxAttempts = 10;
 
 // Items returns the repeated field of a request. NameOf returns the name of an item for messages.

@@ -15,8 +15,8 @@ namespace freshet::cli {
 
 // Reads bytes of a file descriptor, decompressed if they start like gzip.
 //
-// Holds at most three buffers of 64 KiB, however large the input is and whatever it decompresses
-// to. Owner thread only.
+// Holds at most three buffers of 64 KiB, however large the input and the decompressed bytes are.
+// Owner thread only.
 class ByteSource {
  public:
   // Opens a file. NotFound if it cannot be opened.
@@ -24,7 +24,7 @@ class ByteSource {
   // Reads from a descriptor that the caller owns and keeps open.
   static std::unique_ptr<ByteSource> FromDescriptor(int descriptor);
   // Reads from another source, and decompresses its bytes once more if they start like gzip.
-  // DataLoss: the bytes of `packed` are compressed, and there are more than `most`.
+  // DataLoss: the bytes of `packed` are compressed, and there are more than `most` of them.
   static std::unique_ptr<ByteSource> Of(std::unique_ptr<ByteSource> packed, size_t most);
 
   ~ByteSource();

@@ -43,8 +43,8 @@ absl::Status FillList(const ListOptions& options, Request* request) {
 }
 
 // Prints all messages of a stream of pages. Then reports on standard error whether the list is
-// complete, and if not, how to continue it. The exit code is 0 only if the list is complete,
-// because scripts may see only standard output.
+// complete, and if not, how to continue it. A script might read only standard output, so the exit
+// code is 0 only if the list is complete.
 template <typename Response, typename Stream, typename Print>
 ExitCode PrintStream(const Session& session, const ListOptions& options,
                      grpc::ClientContext& context, Stream& stream, Print print) {

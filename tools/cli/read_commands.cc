@@ -63,7 +63,8 @@ void PrintCrawls(const v1::Page& page, FactPrinter& facts) {
     facts.Say("last outcome", outcome);
   }
   facts.Say("last change", ShowTime(page.last_change_time(), page.has_last_change_time()));
-  // The note is shown even if the crawler reported the first crawl as changed.
+  // The first crawl cannot find a change, and has no change time even if the crawler reported it as
+  // changed. The note says so in both cases.
   facts.Say("crawls", page.crawls() == 1 && !page.has_last_change_time()
                           ? "1; the second will be the first that can find a change"
                           : fmt::format("{}, of which {} found a change", ShowCount(page.crawls()),

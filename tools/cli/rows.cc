@@ -89,7 +89,8 @@ class TextRows : public RowSource {
       return false;
     }
     for (const char separator : {'\t', ',', ';'}) {
-      // A line with a single column has no separator. Only an input that is named CSV has quotes.
+      // A header with a single column has no separator, so it would match as TSV. If the name of
+      // the input ends like that of a CSV file, it is read as CSV, where the cell can be in quotes.
       if (csv_ && separator == '\t' && line_.find('\t') == std::string::npos) continue;
       const std::optional<std::vector<std::string>> cells =
           separator == '\t' ? Owned(SplitAt(line_, "\t", false)) : SplitCsv(line_, separator);

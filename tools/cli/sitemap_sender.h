@@ -28,8 +28,8 @@ struct NewsOptions {
 // 0.1, because a page below the others is not worthless.
 [[nodiscard]] double ImportanceOf(double priority);
 
-// Returns the signal for an entry with a date, with `changed` as the time of the change. The same
-// claim always has the same id, however often and wherever it is made.
+// Returns the signal for an entry with a date, with `changed` as the time of the change. Its id
+// depends only on the date of the entry, so the server recognizes a repeated signal.
 [[nodiscard]] v1::ChangeSignal SignalOf(const sitemap::FeedEntry& entry, Instant changed,
                                         const std::string& source, const std::string& crawl_id);
 

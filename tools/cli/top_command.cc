@@ -26,7 +26,7 @@ namespace {
 
 constexpr uint32_t kMostCrawls = 10;
 constexpr uint32_t kMostTrust = 20;
-// Trust changes with each epoch, not each second.
+// Trust is read once in this many samples, because it changes only with each epoch.
 constexpr int kSamplesPerTrust = 10;
 constexpr std::string_view kEnter = "\x1b[?1049h\x1b[?25l";
 constexpr std::string_view kLeave = "\x1b[?25h\x1b[?1049l";
@@ -96,7 +96,8 @@ class Sampler {
   explicit Sampler(Session& session)
       : session_(session), stub_(v1::AdminService::NewStub(session.channel())) {}
 
-  // Fails only if there are no statistics. Leaves out other parts that the caller may not read.
+  // Fails only if there are no statistics. Leaves out the other parts if this client has no right
+  // to read them.
   grpc::Status Take(TopSample* sample) {
     const grpc::Status status =
         Ask(&Admin::GetStatistics, v1::GetStatisticsRequest(), &sample->statistics);

@@ -15,7 +15,8 @@ namespace freshet::cli {
 // The server's answers for one frame. Value type, thread-compatible.
 struct TopSample {
   v1::GetStatisticsResponse statistics;
-  // Answers of ListSources, ListCrawls and GetTrustReport; empty if the caller may not ask.
+  // Answers of ListSources, ListCrawls and GetTrustReport; empty if this client has no right to
+  // call them.
   std::vector<v1::Source> sources;
   std::vector<v1::Crawl> crawls;
   std::vector<v1::HostTrust> quarantined;

@@ -19,7 +19,7 @@ namespace freshet::cli {
 
 // Sends batches over one stream, with up to kMaxBatchesInFlight unacknowledged. Items for which the
 // server is too busy are sent again after the delay that the server names. The uploader gives up if
-// the server acknowledges nothing for the session's call time.
+// the server acknowledges nothing for call_seconds (Settings).
 //
 // Owner thread only. An internal thread books acknowledgements, so no other thread may use the
 // tally until Finish has returned.

@@ -42,8 +42,8 @@ bool IsToken(std::string_view token) {
          std::all_of(token.begin(), token.end(), [](char c) { return c > ' ' && c < 0x7f; });
 }
 
-// Adds the token to each call. gRPC's own call credentials refuse plain text, which is safe within
-// one machine.
+// Adds the token to each call. This replaces gRPC's own call credentials, which refuse to send a
+// token in plain text, even within one machine, where it is safe.
 class TokenInterceptor final : public grpc::experimental::Interceptor {
  public:
   explicit TokenInterceptor(const std::string& value) : value_(value) {}

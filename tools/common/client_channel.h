@@ -38,9 +38,9 @@ void AddSecurityOptions(CLI::App& app, ClientSecurity& security);
 [[nodiscard]] absl::StatusOr<std::string> TokenOf(const ClientSecurity& security);
 
 // Opens a channel that identifies the client with every call, and ignores proxies that the
-// environment sets. The channel connects when it is first used. Not OK: InvalidArgument or
-// NotFound, a file is wrong, or a token would be sent in plain text to another machine. The message
-// gives the reason.
+// environment sets. The channel connects when it is first used. Not OK: InvalidArgument or NotFound
+// if a file cannot be used, or if a token would be sent in plain text to another machine. The
+// message gives the reason.
 [[nodiscard]] absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(
     const std::string& address, const ClientSecurity& security,
     const grpc::ChannelArguments& arguments);

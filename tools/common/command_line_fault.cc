@@ -39,8 +39,8 @@ std::string UnknownFlag(const CLI::App& app, const CLI::App& command, std::strin
          DidYouMean(flag, names);
 }
 
-// CLI11 expects a command before any other word, and reports all leftover words at once. Even the
-// values of a wrong flag are among them.
+// Returns the fault of a command line with leftover words. CLI11 expects a command before any other
+// word, and reports all leftover words at once, among them the values of unknown flags.
 std::string Leftover(const CLI::App& app, bool wants_command) {
   const CLI::App& command = LastCommand(app);
   const std::vector<std::string> words = app.remaining(true);
@@ -71,7 +71,8 @@ bool IsNumber(const std::string& text, bool whole) {
   return !text.empty() && *end == '\0' && errno == 0;
 }
 
-// Returns the wrong value, which is the first one that is not of the option's kind.
+// Returns the first value that is not of the option's kind or is out of its range; if there is
+// none, the last value.
 std::string FaultyValue(const CLI::Option& option, const AllowedValues& allowed) {
   const std::vector<std::string> values = option.results();
   if (values.empty()) return {};

@@ -30,10 +30,10 @@ struct DocumentSource {
 
 // Calls `entry` for each entry of a sitemap, index, RSS or Atom feed, or for each line of a list of
 // URLs, and returns the summary. The URL of an entry is absolute and trimmed; if it cannot be used,
-// `why` gives the reason. InvalidArgument, with the reason: another kind of document, more than
-// kMaxFeedBytes once decompressed, or more than kMaxFeedUrlBytes of URLs. DataLoss: corrupt gzip.
-// An error may come after some entries, so a caller that wants all or none reads twice. An entry
-// with an unreadable date carries the error and spoils no other.
+// `why` gives the reason. An unreadable date is an error of its entry only. InvalidArgument, with
+// the reason: another kind of document, more than kMaxFeedBytes once decompressed, or more than
+// kMaxFeedUrlBytes of URLs. DataLoss: corrupt gzip. An error can come after some entries, so a
+// caller that wants all entries or none reads the document twice.
 [[nodiscard]] absl::StatusOr<FeedSummary> ReadDocument(cli::ByteSource& bytes,
                                                        const DocumentSource& source,
                                                        const std::function<void(FeedEntry)>& entry);

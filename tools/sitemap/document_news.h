@@ -27,7 +27,7 @@ inline constexpr Duration kMaxDateAhead = Duration::Seconds(300);
 // News is counted by the size of its URLs: a new page or signal counts once for each started block
 // of this many bytes.
 inline constexpr size_t kUrlBytesPerPage = 256;
-// The maximum number of entries that a site looks up in one turn.
+// The maximum number of entries that a site looks up in one turn (tools/sitemap/site_turn.h).
 inline constexpr size_t kMaxPiece = 1000;
 
 // The server's answers about one document.

@@ -12,8 +12,8 @@ constexpr size_t kWriteBytes = 64 << 10;
 
 enum class DateKind : uint8_t { kNone, kUnreadable, kRead };
 
-// The fixed-size part of an entry, which the URL follows. Its first byte is never that of a gzip
-// file, because a spool would decompress such a file.
+// The fixed-size part of an entry, which the URL follows. Its first byte differs from that of a
+// gzip file, because a spool would decompress a file that begins like gzip.
 struct FixedPart {
   uint8_t mark = 'e';
   FeedKind kind = FeedKind::kUnknown;

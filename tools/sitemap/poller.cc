@@ -138,7 +138,8 @@ Poller::Named Poller::FirstOf(const std::string& argument) const {
 DocumentKey Poller::KeyOf(const Named& named) { return {named.site, named.url}; }
 
 Poller::Named Poller::ChildOf(const Named& named, const FetchResult& fetched, std::string url) {
-  // A file on this machine names documents with the operator's rights.
+  // A file on this machine has no site. Each document that it names may name pages of that
+  // document's own site, as if the operator had named the document.
   std::string site = named.site.empty() ? SiteOf(url) : named.site;
   return {.url = std::move(url),
           .site = std::move(site),
@@ -285,7 +286,9 @@ FetchResult Poller::FetchOrRead(const Named& named, const DocumentState& documen
   }
   FetchResult result =
       fetch ? Fetch({.url = named.url,
-                     // The owners of the site's domain may have pointed it elsewhere since then.
+                     // If the document was once on a public site, only public addresses are
+                     // allowed. Since then, the owners of the site's domain could have pointed it
+                     // at a private address.
                      .only_public = named.only_public || document.site_public,
                      .etag = document.etag,
                      .last_modified = PossibleLastModified(document.last_modified, now),

@@ -141,7 +141,8 @@ class Polls {
 
   // Starts due polls, the one that has waited longest first.
   void StartWhatIsDue() {
-    // If the clock was set back, every site would wait longer by the difference.
+    // If the clock was set back, every site would wait longer by the difference, so every site is
+    // due now at the latest.
     const Instant now = clock_();
     if (now < std::exchange(looked_, now)) {
       for (const auto& site : sites_) {

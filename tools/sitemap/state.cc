@@ -26,8 +26,8 @@ namespace {
 constexpr int kVersion = 3;
 constexpr const char* kLogName = "-wal";
 
-// No later process reads this database, not even after an error, so it is not written safely. With
-// larger pages, URLs would leave most of the space unused.
+// No later process reads this database, not even after an error, so it has no journal and is never
+// synced. With larger pages, URLs would leave most of the space unused.
 constexpr const char* kStaging = R"(
 PRAGMA page_size=1024;
 PRAGMA journal_mode=OFF;

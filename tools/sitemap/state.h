@@ -1,5 +1,6 @@
-// The state that a sitemap poller keeps in a file. It can lack things that the server has, but
-// never claims that the server has something that it lacks.
+// The state that a sitemap poller keeps in a file: the pages and changes that the server has
+// accepted. Some of them can be missing, but the state never contains one that the server does not
+// have.
 #ifndef FRESHET_TOOLS_SITEMAP_STATE_H_
 #define FRESHET_TOOLS_SITEMAP_STATE_H_
 

@@ -128,7 +128,8 @@ class Crawls {
     if (failed) count = std::max<uint32_t>(count, 1);
     uint32_t place = 0;
     const auto append = [&] { return &Append(Later(since, ++place * kFailureSeconds)); };
-    // If failures follow, the page keeps its earlier target.
+    // A failure does not change the target of a moved page. The result that set the target is sent
+    // before the failures.
     if (failed && !page_.moved_to().empty()) {
       v1::CrawlResult* moved = append();
       moved->set_outcome(v1::CRAWL_OUTCOME_MOVED);
@@ -150,8 +151,8 @@ class Crawls {
   std::vector<v1::CrawlResult> results_;
 };
 
-// Whether signals prevent sending the crawls before the last one. The API cannot take the signals
-// between those crawls, and without the signals their sources would look worse than they are.
+// Whether the record has signals between its crawls, so that only the last crawl is sent. The API
+// cannot take these signals, and without them their sources would look worse than they are.
 bool HasSignals(const v1::PageRecord& record) {
   const auto& all = record.observations();
   return std::any_of(all.begin(), all.end(),
@@ -223,7 +224,8 @@ class FreshetJson : public LineRecords {
       left_out->push_back(fault);
       return absl::OkStatus();
     }
-    // Fractions can be "NaN". The code that uses them skips those.
+    // Protobuf accepts the text "NaN" for a floating-point field. The code that uses the fields
+    // skips NaN.
     if (WhyUnread(QuoteOddNumbers(line), true).empty()) return absl::OkStatus();
     std::vector<std::string> dropped;
     if (WhyUnread(DropOddNumbers(line, &dropped), true).empty()) {

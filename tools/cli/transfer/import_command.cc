@@ -149,7 +149,7 @@ class ImportRun {
     absl::Status status = reader.status();
     ImportedPage page;
     if (status.ok() && here) status = SkipTo(**reader, &page);
-    bool kept = page.row > 0;  // this page was read but not sent
+    bool kept = page.row > 0;  // SkipTo has read a page that is not sent yet
     while (status.ok()) {
       if (!kept) {
         const absl::StatusOr<bool> more = (*reader)->Next(&page);

@@ -12,7 +12,8 @@ namespace {
 using OpenReader = std::unique_ptr<RecordReader> (*)(std::unique_ptr<ByteSource>,
                                                      const ImportOptions&);
 
-// Returns the first non-empty line, or the part of it that `text` has.
+// Returns the first non-empty line. If `text` ends within this line, returns the part before the
+// end.
 std::string_view FirstLine(std::string_view text) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   const size_t start = text.find_first_not_of(" \t\r\n");

@@ -21,7 +21,7 @@ using Status = ForeignPage::Status;
 // Dates from this year on mean "never".
 constexpr int64_t kNeverYear = 2099;
 
-// Reads from the metadata what the status alone does not tell.
+// Makes the status more precise by the HTTP code and other signs of a fetch in the metadata.
 void Refine(ForeignPage* page) {
   const Status by_code = StatusOfHttp(page->http_status);
   if (page->status == Status::kUnknown && by_code != Status::kUnknown) page->status = by_code;
