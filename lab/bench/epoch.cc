@@ -181,7 +181,8 @@ StatusOr<Parts> RunParts(const EpochFlags& flags, const Store& store, Estimator&
 // Measures the cost per page of each part, on one thread without other work.
 Status MeasureParts(const EpochFlags& flags, const Store& store) {
   Estimator estimator({});
-  // In this first run, the estimator has not learned anything yet.
+  // The first run is not measured. It only lets the estimator learn, so that the second run costs
+  // as much as an epoch of a running server.
   RETURN_IF_ERROR(RunParts(flags, store, estimator).status());
   ASSIGN_OR_RETURN(const Parts parts, RunParts(flags, store, estimator));
   const auto pages = static_cast<double>(std::max<uint64_t>(parts.pages, 1));

@@ -9,8 +9,8 @@
 namespace freshet {
 
 // Loads the pages and prints the requested rows, except those of mode `next`. Each row has one
-// client. The thread that makes the events does not count towards the server's processor time.
-// Errors: those of the store.
+// client. The server's processor time does not include the thread that makes the events. Errors:
+// those of the store.
 [[nodiscard]] Status MeasureInProcess(const ServeFlags& flags);
 
 }  // namespace freshet

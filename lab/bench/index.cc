@@ -42,9 +42,9 @@ struct BenchIndexFlags {
 using SteadyClock = std::chrono::steady_clock;
 
 // The pages of the world ncis-fig4, in a unit of time in which there are on average
-// `signals_per_pick` signals between two picks. The pages have the ages that they would have if a
-// fixed price had used up the crawl rate. All properties of a page are computed from its number, so
-// the world takes no memory.
+// `signals_per_pick` signals between two picks. The pages have the ages that they would have if
+// they had always been crawled at the one price that spends the crawl rate. All properties of a
+// page are computed from its number, so the world takes no memory.
 class World {
  public:
   World(const BenchIndexFlags& flags, Policy policy)
@@ -126,8 +126,8 @@ class World {
   }
 
   // Returns the price at which pages are crawled at the requested mean rate. Bisects with few
-  // pages, and then corrects with more, because with a price that is off by a percent, the rate
-  // would settle only after all pages were crawled once.
+  // pages, and then corrects the price with more pages. The price must be exact: if it were off by
+  // a percent, the rate would settle only after all pages were crawled once.
   [[nodiscard]] double FindPrice(double rate_per_page, uint32_t pages) const {
     constexpr uint32_t kFew = 2000;
     const uint32_t wanted = std::min(pages, uint32_t{1} << 18);
@@ -415,8 +415,8 @@ class Drive {
     const double own = ThreadCpuSeconds() - processor;
     const bool disturbed = wall > own + kDisturbance;
     const double share = disturbed ? own / wall : 1;
-    // In a disturbed batch, it is unknown which pick waited, unless the picks themselves took far
-    // longer.
+    // The times of a disturbed batch are left out, because it is unknown which pick had to wait.
+    // They are kept if the picks themselves took so long that the wait hardly matters.
     if (!disturbed || own > kSlowPick * picks) {
       for (int i = 0; i < picks; ++i) {
         const double took = taken_[static_cast<size_t>(i)] * share;
@@ -509,7 +509,8 @@ void Measure(const BenchIndexFlags& flags, const World& world, Contender& conten
 }
 
 Status RunIndexBench(BenchIndexFlags flags) {
-  // The default policy of the server is greedy_ncis in operational time.
+  // The default policy of the server is greedy_ncis in operational time, in which the rates of
+  // pages change at age edges (core/schedule/age_bin_wheel.h).
   const bool operational = flags.policy == "default";
   if (operational && flags.edges_per_pick == 0) flags.edges_per_pick = 1;
   ASSIGN_OR_RETURN(const Policy policy, ParsePolicy(operational ? "greedy_ncis" : flags.policy));

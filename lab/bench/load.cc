@@ -278,7 +278,8 @@ class CrawlWorker final : public LoadClient,
     tally_.assignments += count;
     credit_due_ += count;
   }
-  // Grants credit first, and in large amounts, because no page comes without credit.
+  // The server sends no pages without credit. So credit goes first, and is granted in large
+  // amounts.
   void TryWrite() FRESHET_REQUIRES(mutex_) {
     if (writing_ || over_) return;
     if (!finished_ && credit_due_ > 0 && credit_due_ >= settings_.credit / 4) {

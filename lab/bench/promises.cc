@@ -82,8 +82,8 @@ class BareTicker {
     ended_ = true;
     if (thread_.joinable()) thread_.join();
   }
-  // Works like the server: ticks that are closer together than a wake are handled together, and a
-  // tick that is too late is dropped.
+  // Works like the server: one wake-up handles all ticks within kTogether, and a tick that is too
+  // late is dropped.
   void Run(double rate) {
     SystemClock clock;
     Pacer pacer(Rate::PerSecond(rate), clock.Now());

@@ -158,9 +158,9 @@ StatusOr<double> MeasureRow(const ServeFlags& flags, const ServeMode& mode, cons
   const Status ran = RunFor(flags, mode, row, clients, tally);
   const ServeSample after = TakeSample(served, tally, mode);
   const nlohmann::ordered_json line = LineOf(flags, mode, row, before, after, tally);
-  // The reporter does not finish yet, because it must still report leased pages. In mode next,
-  // waiting calls still get pages at the crawl rate. Workers on streams leave unused credit at the
-  // server, so the rate is then set to 0.
+  // Stops all clients except the reporter, which must still report leased pages. In mode next,
+  // waiting calls first get their pages at the crawl rate. Then the rate is set to 0, because
+  // workers on streams leave unused credit at the server, which would lease further pages for it.
   for (const auto& client : clients.all) {
     if (client.get() != clients.reporter) client->Finish();
   }

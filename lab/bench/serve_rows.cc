@@ -24,7 +24,7 @@ void AddQuantiles(const std::string& prefix, const Latencies& latencies,
   line[prefix + "p999_us"] = Rounded(latencies.Quantile(0.999), 0);
 }
 
-// Returns by how much a metric has grown for each item; null = the metric is unknown.
+// Returns the growth of a metric per item; null = the metric is unknown.
 nlohmann::ordered_json Growth(const std::string& metric, const ServeSample& before,
                               const ServeSample& after, double items, int decimals) {
   const auto first = before.metrics.find(metric);
@@ -35,8 +35,8 @@ nlohmann::ordered_json Growth(const std::string& metric, const ServeSample& befo
 
 }  // namespace
 
-// The modes in the order in which they run. Freshly loaded pages are all alike, as in the first
-// hour of every user.
+// The modes in the order in which they run. The first ones find freshly loaded pages, which are all
+// alike, as in the first hour of every user.
 const std::vector<ServeMode>& ServeModes() {
   static const std::vector<ServeMode> kModes = {
       {"upsert", {{.workers = 2, .batch = 1000}}, 0, &LoadTally::upserts, &LoadTally::acks},

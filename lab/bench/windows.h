@@ -8,11 +8,13 @@
 namespace freshet {
 
 struct WindowExtremes {
-  // The largest excess of events over ceil(R w) + 1, which the server promises, in any window of w
-  // >= 10 ms. If it is at most 0, the promise is kept.
+  // The server promises at most ceil(R w) + 1 events in any window of length w >= 10 ms, where R is
+  // the rate. `too_many` is the largest excess over this bound. The promise is kept if it is at
+  // most 0.
   int64_t too_many = 0;
   int64_t too_many_us = 0;  // length of that window
-  // The largest lack of events below floor(R w) - 1 in any such window.
+  // The server also promises at least floor(R w) - 1 events in each of these windows. `too_few` is
+  // the largest lack of events below this bound.
   int64_t too_few = 0;
 };
 

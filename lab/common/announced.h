@@ -6,9 +6,9 @@
 
 namespace freshet {
 
-// Returns true if a change is announced, which is so for a share `recall`, in [0, 1], of all
-// changes. The choice depends only on a hash of the seed, of the page's position, and of the
-// position `touch` of the change in the page (splitmix64: Steele, Lea and Flood 2014). Thread-safe.
+// Returns true if a change is announced. A share `recall`, in [0, 1], of all changes is announced.
+// The choice depends only on a hash of the seed, of the page's position, and of the position
+// `touch` of the change in the page (splitmix64: Steele, Lea and Flood 2014). Thread-safe.
 [[nodiscard]] inline bool IsAnnounced(uint64_t seed, uint64_t page, uint64_t touch, double recall) {
   uint64_t x = seed;
   for (const uint64_t part : {page, touch}) {

@@ -55,8 +55,8 @@ class Importance : public ReplayPolicy {
     classes_[pages_[page].importance].push_back({page, now});
   }
   void Signal(std::span<const ReplaySignal>, Instant) override {}
-  // If several pages have equal importance, the one crawled longest ago wins, so only the heads of
-  // the queues are compared.
+  // Pages of equal importance share a queue, in the order of their last crawls. The head of a queue
+  // has the most worth, so only the heads are compared.
   std::optional<size_t> Pick(Instant now) override {
     double best = -1;
     picked_ = nullptr;

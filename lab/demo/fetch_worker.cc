@@ -7,7 +7,8 @@ namespace freshet::demo {
 namespace {
 
 constexpr uint32_t kCredit = 64;
-// The pages of a killed worker return after this time, which is some hundred days of history.
+// The length of a lease. The pages of a killed worker are handed out again after this time, which
+// is some hundred days of history.
 constexpr int64_t kLeaseSeconds = 2;
 
 std::optional<int64_t> LastCrawl(const v1::Assignment& assignment) {

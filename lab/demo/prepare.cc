@@ -76,7 +76,8 @@ StatusOr<Prepared> Prepare(const PrepareOptions& options, int64_t now_micros) {
   ASSIGN_OR_RETURN(const std::optional<SavedRun> earlier, EarlierRun(options.run_dir));
   const RunDecision decision = DecideRun(earlier, wanted, now_micros);
   if (decision.resume) return Prepared{.run = *earlier, .decision = decision};
-  // The file of the run is written first, because a store without one would be resumed.
+  // The file of the new run is written first. This run has not begun, so the next start does not
+  // resume it, even if this process is killed while it removes the old store.
   RETURN_IF_ERROR(WriteSavedRun(SavedRunPath(options.run_dir), wanted));
   std::filesystem::remove_all(StorePath(options.run_dir), error);
   if (error) return Failure(StorePath(options.run_dir), error);

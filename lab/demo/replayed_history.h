@@ -40,8 +40,8 @@ class ReplayedHistory {
  public:
   // Pages that were first seen after the end, and events before the start, are left out. Pages that
   // exist at the start are born then. The timeline must be fixed on the wall clock. A share
-  // `recall` of the changes is announced, the same as in freshet-sim replay with its first seed.
-  // All births and minor touches are announced.
+  // `recall` of the changes is announced: the same changes as in freshet-sim replay with its first
+  // seed. All births and minor touches are announced.
   ReplayedHistory(const std::vector<HistoryPage>& history, const Timeline& timeline,
                   double recall = 1);
 

@@ -65,9 +65,9 @@ class MomentEquation {
 };
 
 // Returns the root for 0 < p < 1. It lies between -ln p/tau for the longest and the shortest
-// interval, and by Jensen not below that for the mean one, where the search starts. Lengths, and so
-// the two ends, may differ by many decades: so the search is for ln x. One final Newton step in x
-// squares the remaining error and removes the rounding of the logarithm.
+// interval. By Jensen it is not below that for the mean interval, where the search starts. The
+// lengths, and so the two ends, can differ by many decades, so the search is for ln x. One final
+// Newton step in x squares the remaining error and removes the rounding of the logarithm.
 double SolveMoment(const Observations& observations) {
   constexpr double kSlack = 1e-6;   // exceeds the rounding of the ends
   constexpr double kEnough = 1e-7;  // after such a small step the next one is exact

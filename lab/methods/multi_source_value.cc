@@ -31,7 +31,7 @@ std::vector<SourceRates> UsefulSources(std::vector<SourceRates> sources) {
   return useful;
 }
 
-// Returns the largest |n| that matters (see the header).
+// Returns the largest number of signals |n| that matters (truncation of EvaluateMultiSource).
 double LargestCount(const SignalOdds& odds, double s, int terms) {
   const double last = terms == kAllTerms ? HUGE_VAL : terms - 1.0;
   const double x = odds.odds * s;
@@ -66,8 +66,9 @@ class VectorSum {
   [[nodiscard]] size_t vectors() const { return vectors_; }
 
  private:
-  // `count` signals of the sources before `source` weigh `weight` together and have the multinomial
-  // probability `share`.
+  // Visits all count vectors whose first `source` counts are fixed. These counts sum to `count`,
+  // weigh `weight` together, and have the multinomial probability `share`. Returns false if there
+  // are too many vectors.
   bool Visit(size_t source, double count, double weight, double share) {
     if (source == sources_.size()) return Add(count, weight, share);
     const SourceRates& rates = sources_[source];

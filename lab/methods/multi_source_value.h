@@ -43,9 +43,9 @@ struct PaperSource {
 [[nodiscard]] MultiSourcePage MultiSourceFromPaper(double importance, double change_rate,
                                                    const std::vector<PaperSource>& sources);
 
-// Returns one source in place of all, for policies that know only one: the same Delta and alpha,
-// the summed gamma, and the pooled precision sum lambda_k Delta / sum gamma_k as e^-kappa = 1 -
-// precision.
+// Returns one source in place of all, for policies that know only one. It has the same Delta and
+// alpha, the sum of all gamma_k, and the kappa that follows from the pooled precision sum lambda_k
+// Delta / sum gamma_k: e^-kappa = 1 - precision.
 [[nodiscard]] PageRates PooledRates(double change_rate, const std::vector<PaperSource>& sources);
 
 // Value type, thread-compatible.

@@ -19,9 +19,9 @@ enum class CorpusSignals : uint8_t {
 // Draws pages independently, with a day as the unit of time:
 //   importance    log-normal, median 50, sigma 1.5, within 1 .. 100,000: 97.7% are below 1,000
 //   change rate   log-normal, median once in four days, sigma 1, within 0.01 .. 10
-//   signals       4% of the pages have complete ones (recall 1, none false). With kNoisy half of
-//                 the others have some of recall uniform on (0, 1) and precision uniform on
-//                 (0.1, 1); the rest have none.
+//   signals       4% of the pages have complete signals (recall 1, none false). With kNoisy, half
+//                 of the other pages have noisy signals: recall uniform on (0, 1), precision
+//                 uniform on (0.1, 1). All remaining pages have no signals.
 // Precondition: pages >= 1.
 [[nodiscard]] std::vector<PaperRates> DrawCorpus(int pages, CorpusSignals signals, Random random);
 

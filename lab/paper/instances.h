@@ -12,8 +12,8 @@ namespace freshet {
 inline constexpr double kPaperCrawlRate = 100;
 inline constexpr double kPaperHorizon = 1000;
 
-// The seeds of an instance. All lines that are played on the instance have the same seeds. Value
-// type, thread-compatible.
+// The seeds of an instance, which are the same for all lines of a figure. Value type,
+// thread-compatible.
 struct InstanceSeeds {
   Random pages;
   Random events;

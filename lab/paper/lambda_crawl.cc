@@ -57,7 +57,7 @@ StatusOr<std::vector<double>> SimulatedBars(const std::string& policy_name,
       .name = "lambda", .signals = true, .false_signals = false, .delayed = false};
   ASSIGN_OR_RETURN(const std::unique_ptr<SlotPolicy> policy,
                    MakeSlotPolicy(policy_name, pages, crawl_rate));
-  // The first tenth does not count, because all pages start fresh.
+  // The first tenth of the horizon does not count, because all pages start fresh.
   const SimulatedCosts costs =
       SimulateCosts(world, pages, crawl_rate, horizon / 10, horizon, events, *policy);
   const auto starved = std::count(costs.crawls.begin(), costs.crawls.end(), 0U);

@@ -53,7 +53,8 @@ StatusOr<Learner> MakeLearner(const LearnInstance& instance, LearnerKind kind, d
                          {.kind = kind, .crawl_rate = kPaperCrawlRate, .epsilon = epsilon});
 }
 
-// Returns how much accuracy the plan made after `time` of exploration loses.
+// Explores for `time`, then commits to a plan. Returns by how much the accuracy of this plan is
+// below the best accuracy.
 StatusOr<double> CommittedLoss(const LearnInstance& instance, double time, Random events) {
   ASSIGN_OR_RETURN(Learner learner, MakeLearner(instance, LearnerKind::kExploreCommit, 0));
   LearningWorld world(instance.pages, events);
@@ -69,7 +70,7 @@ double CommitRegret(const LearnInstance& instance, double loss, double explorati
   return explored * (instance.best - instance.uniform) + (1 - explored) * loss;
 }
 
-// The cost and the gain of exploration, for exploration times that grow by a factor of sqrt(2).
+// The loss of accuracy by exploration time. The times grow by a factor of sqrt(2).
 struct ExplorationCurve {
   std::vector<double> time;
   std::vector<double> loss;  // of the committed plan, mean of kExplorations
@@ -214,7 +215,7 @@ PaperPlan PlanEstimators(const PaperOptions& options) {
   return PlanLearning(std::move(result), lines, options);
 }
 
-// Figures 1b and 1c.
+// Returns the horizons of the points in figures 1b and 1c.
 std::vector<double> HorizonsUpTo(double longest) {
   std::vector<double> horizons;
   for (const double decade : {1e2, 1e3, 1e4, 1e5, 1e6}) {

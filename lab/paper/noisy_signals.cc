@@ -39,7 +39,7 @@ StatusOr<double> AccuracyOf(const AccuracyLine& line, int size, double horizon,
   return Simulate(world, pages, kPaperCrawlRate, horizon, seeds.events, *policy);
 }
 
-// Returns the approximate time in seconds.
+// Returns about how many seconds it takes to play the line.
 double CostOf(const AccuracyLine& line, int pages, double horizon) {
   const double units = horizon / kPaperHorizon;
   if (line.policy == kOptimum || line.policy == kPlainOptimum) return 3e-5 * pages;
@@ -187,7 +187,8 @@ PaperExperiment Figure8() {
        .reference = 1});
 }
 
-// In figure 9, the crawl rate is kPaperCrawlRate, and half as much again in the middle third.
+// In figure 9, the crawl rate is kPaperCrawlRate, but kRaisedCrawlRate in the middle third of the
+// horizon.
 constexpr double kRaisedCrawlRate = 150;
 constexpr int kFigure9Pages = 1000;
 constexpr double kFigure9Horizon = 400;

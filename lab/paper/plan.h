@@ -19,8 +19,8 @@ struct PaperPart {
   int repeat = 0;
   size_t first_x = 0;
   double cost = 1;  // relative to the other parts
-  // Returns the values at the x with the numbers first_x, first_x + 1, ... The result depends on
-  // nothing else.
+  // Returns the values at positions first_x, first_x + 1, ... of the plan's x. The values do not
+  // depend on other parts, or on the order in which parts are played.
   std::function<StatusOr<std::vector<double>>()> play;
 };
 

@@ -55,7 +55,7 @@ std::string Markdown(const std::vector<ComparedRow>& rows, const CompareOptions&
   }
   text += " against the best | against hindsight |\n" + rule + "---|---|\n";
   for (const ComparedRow& row : rows) {
-    // In a world, each page has a different recall.
+    // The recall of a world is left empty, because each of its pages has a different one.
     text += fmt::format("| {} | {} | {:.4g} |", row.source,
                         row.is_world ? "" : fmt::format("{:.4g}", row.recall),
                         row.crawls_per_day_per_1000);

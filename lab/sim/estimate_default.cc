@@ -15,7 +15,7 @@ constexpr double kDaySeconds = 86400;
 // Rates, trust and hazard depend on one another. They settle within a few epochs.
 constexpr int kEpochs = 4;
 constexpr const char* kHost = "site.invalid";
-// Late enough that the longest history starts after the Unix epoch.
+// The present time, which is late enough for the longest history to start after the Unix epoch.
 constexpr Instant kNow = Instant::FromUnixSeconds(int64_t{40'000} * 365 * 86'400);
 
 PageKey KeyOf(size_t index) { return {"DEFAULT", fmt::format("https://{}/{}", kHost, index)}; }

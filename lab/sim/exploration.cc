@@ -20,7 +20,8 @@ Status ValidateExploration(const PlanPages& pages, const ExplorationOptions& opt
                            options.horizon, pages.size());
   }
   if (options.repeats < 2) return WrongFlag("--repeats", options.repeats, "a whole number above 1");
-  // The lengths of exploration are a geometric series with the ratio root 2.
+  // Each length of exploration is sqrt(2) times the previous one, so all lengths together draw at
+  // most 3.5 times the crawls of the longest one.
   if (crawls * options.repeats * 3.5 > 2e9) {
     return InvalidArgument(
         "--horizon: '{}' needs more than 2e9 random crawls: give a shorter one, or fewer --repeats",

@@ -492,7 +492,8 @@ FleetRateOptions RateOptionsOf(const FleetOptions& options) {
   rate.clock_bound = scaled(served.clock_bound);
   rate.silence = scaled(served.silence);
   rate.gain = options.gain;
-  // The memory does not depend on rounds, but on how long pages wait for a crawl.
+  // Unlike the other times, `memory` is not scaled with the length of a round, because it follows
+  // from how long pages wait for a crawl.
   rate.memory = std::max(rate.round, Duration::FromSeconds(kDay / options.crawls_per_page_per_day));
   return rate;
 }

@@ -30,13 +30,13 @@ struct FleetOptions {
   double round_seconds = 600;
   double gain = FleetRateOptions().gain;
   bool by_pages = false;  // nodes report no price, and R is split by the number of pages
-  // The probability that a message between nodes and leader is lost. Also the probability that it
-  // is late, by at most its lifetime.
+  // The probabilities that a message between a node and the leader is lost (`loss`), or late by at
+  // most its lifetime (`late`).
   double loss = 0.02;
   double late = 0.01;
   size_t deaths = 0;          // nodes that are cut off, at random times
   size_t joins = 0;           // nodes that join, at random times
-  size_t leader_changes = 0;  // with each, what the old leader knew is lost
+  size_t leader_changes = 0;  // each loses what the old leader knew
   uint64_t seed = 1;
 };
 

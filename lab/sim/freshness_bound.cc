@@ -38,8 +38,8 @@ class TickPrices {
     }
     prices_ = std::move(split);
   }
-  // Returns the bound of the gain. `wanted` gets the number of spans that want a crawl in each
-  // group.
+  // Returns an upper bound of the gain at these prices. `wanted` gets the number of spans that want
+  // a crawl in each group.
   [[nodiscard]] double Bound(const std::vector<StaleSpan>& spans,
                              std::vector<double>* wanted) const {
     wanted->assign(groups(), 0);

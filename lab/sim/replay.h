@@ -67,9 +67,9 @@ struct ReplaySpan {
 // span if that is later, and is fresh then. The page is stale from its first content change after
 // the last crawl until the next crawl. The k-th crawl happens at begin + k days / crawls_per_day, k
 // = 1, 2, ... (none while no page exists). A gone page counts neither as fresh nor as stale, but
-// the policy learns this only from a crawl. All signalled touches are signals, even minor ones. A
-// content change also stays unsignalled with probability 1 - signal_recall, decided by a hash of
-// seed, page and touch, so that every policy sees the same signals. Errors: from SpanOf.
+// the policy learns this only from a crawl. All signalled touches are signals, even minor ones. The
+// signal of a content change is dropped with probability 1 - signal_recall. A hash of seed, page
+// and touch decides this, so that every policy sees the same signals. Errors: from SpanOf.
 [[nodiscard]] StatusOr<ReplayResult> Replay(const std::vector<ReplayPage>& pages,
                                             const ReplayOptions& options, ReplayPolicy& policy);
 

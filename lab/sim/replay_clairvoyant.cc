@@ -90,7 +90,8 @@ void ClairvoyantReplay::CatchUp(Instant now) {
 }
 
 void ClairvoyantReplay::Add(size_t page, Instant now) {
-  // The page's earlier events are in the copy.
+  // The first copy of the page is fresh, so the page's earlier events are played before the page
+  // counts as known.
   CatchUp(now);
   pages_[page].known = world_.pages[page].gone_at > now;
 }

@@ -92,7 +92,8 @@ void HindsightReplay::Signal(std::span<const ReplaySignal> poll, Instant now) {
     const TrueRates& truth = RatesAt(page, signal.changed);
     double jump = SignalWeight(truth.recall * truth.change_rate, truth.false_rate);
     if (const TrueBurst* burst = BurstOf(world_.pages[page].host, now)) {
-      // The page's own changes since the last poll would also make the poll name it.
+      // The poll of a burst names the page anyway, so it hides whether the page also had a change
+      // of its own since the last poll. The expected number of such changes is added.
       const double own =
           truth.recall * truth.change_rate * world_.signal_delay.seconds() / kSecondsADay;
       jump = own - std::log1p(-burst->changed_share);

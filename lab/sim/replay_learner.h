@@ -26,9 +26,9 @@ namespace freshet {
 // take part from the next epoch on (Learner::AddPage); a gone page is dropped, and the others share
 // its rate. Times are in days. Owner thread only.
 //
-// The learner is told which pages have complete signals: pages whose changes are all signalled, in
-// a world permanently, in a history if `signal_recall` is 1. The learner is not told that some
-// signals are false.
+// The learner is told which pages have complete signals. In a world, these are the pages whose
+// recall is always 1. In a history, these are all pages if `signal_recall` is 1, and otherwise
+// none. The learner is not told that some signals are false.
 class LearnerReplay : public ReplayPolicy {
  public:
   // `learner` has no pages. `world` outlives the policy.
@@ -49,8 +49,8 @@ class LearnerReplay : public ReplayPolicy {
     bool complete = false;  // crawled on signals
     bool wanted = false;    // in the queue
     Instant crawled;
-    // For complete pages: the time at which signals were last reported to the learner, and the
-    // number of signals since then.
+    // For complete pages: the time of the last report of signals to the learner, the days that all
+    // reports cover, and the number of signals since the last report.
     Instant told;
     double told_days = 0;
     double signals = 0;

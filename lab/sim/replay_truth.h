@@ -16,14 +16,14 @@ struct ReplayTruth {
 };
 
 // Returns the world's own truth. A history has no truth of its own, so the truth is computed from
-// its whole course. The rates of a page are its events over the time from its first_seen to the end
-// of the history, with `signal_recall`. A poll that names kHindsightBurst pages of a host or more
-// is a burst with a known share of changes. Minor touches of bursts are not false signals of the
-// page.
+// its whole course. The rates of a page are the numbers of its events, divided by the time from its
+// first_seen to the end of the history, and its recall is `signal_recall`. A poll that names
+// kHindsightBurst pages of a host or more is a burst with a known share of changes. Minor touches
+// of bursts are not false signals of the page.
 [[nodiscard]] ReplayTruth TruthOf(const World& world, double signal_recall);
 
-// A smaller poll has no meaningful share, because the share for a single page would reveal whether
-// the page changed.
+// The minimum number of pages in a burst. The share of a smaller poll has no meaning: for a single
+// page, it would reveal whether the page changed.
 inline constexpr size_t kHindsightBurst = 10;
 
 }  // namespace freshet

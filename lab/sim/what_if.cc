@@ -44,7 +44,8 @@ double DrawChangeRate(const WhatIfPage& page, Random& random) {
   if (!(page.high > page.low) || (mean == 0 && std::isinf(page.high))) return mean;
   // The smallest rate that is drawn. With it, plans accept the rates for any interval.
   constexpr double kLeast = 1e-12;
-  // If no change was observed, the distribution is exponential, with a fortieth above the interval.
+  // If no change was observed, the distribution is exponential, with a probability of 1/40 above
+  // the interval.
   if (mean == 0) {
     return std::clamp(page.high / std::log(40) * DrawGamma(1, random), kLeast, kLargestPlanNumber);
   }
@@ -195,8 +196,8 @@ Status Planner::Answer(WhatIfAnswer* answer) const {
   answer->with_signals = SignalOptimum(rates_, rate_);
   ASSIGN_OR_RETURN(answer->without_signals, PlainOptimum(rates_, rate_));
   ASSIGN_OR_RETURN(answer->crawls_without_signals, CrawlsWithoutSignals(answer->with_signals));
-  // Small enough for a linear approximation, and large enough because the optimum has nine exact
-  // digits.
+  // The step is small enough for a linear approximation, and large enough for differences of an
+  // optimum that is exact to only nine digits.
   const double step = 0.005 * rate_;
   const double slope =
       (SignalOptimum(rates_, rate_ + step) - SignalOptimum(rates_, rate_ - step)) / (2 * step);

@@ -52,8 +52,8 @@ class WorldMaker {
   size_t AddChanging(const PagePlan& plan);
   // Adds a page with Poisson processes of changes and signals at its rates.
   size_t Add(const PagePlan& plan);
-  // Adds a change or a false signal. Its signal arrives with the first poll after `delay` from
-  // `day` on.
+  // Adds a change or a false signal at `day`. Its signal arrives with the first poll that is
+  // `delay` or more later.
   void Change(size_t page, double day, Told told, double delay = 0);
   void FalseSignal(size_t page, double day, Told told = Told::kYes, double delay = 0);
   // Reports all pages of the site at the same time. Each has changed with probability

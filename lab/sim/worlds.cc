@@ -167,10 +167,10 @@ void Fast(WorldMaker& maker) {
   }
 }
 
-// An attack: the last of four sites earns trust and then abuses it. For 30 days it signals exactly
-// its changes. For 30 more days it also names a random third of its pages each day, dated ten
-// minutes before the poll, so that no crawl can be later. A third of its pages, known to the
-// crawler, are ten times as important as the rest.
+// An attack: the last of four sites earns trust and then abuses it, in phases of 30 days that
+// alternate. In the first phase, it signals exactly its changes. In the second, it also names a
+// random third of its pages each day, dated ten minutes before the poll, so that no crawl can be
+// later. A third of its pages, known to the crawler, are ten times as important as the rest.
 void Attracting(WorldMaker& maker) {
   constexpr double kPhase = 30;
   for (int site = 0; site < 3; ++site) AddSite(maker, {.site = site, .pages = 175});
@@ -276,7 +276,8 @@ void Bursty(WorldMaker& maker) {
     const auto gap = [&] {
       return random.Exponential(1 / (random.Uniform() < kShortShare ? kShortMean : long_mean));
     };
-    // In the stationary process the first gap is nearly always a long one.
+    // The world begins at a random moment of the stationary process, which nearly always lies in a
+    // long gap. So the first gap is drawn as a long one.
     for (double day = random.Exponential(1 / long_mean); day < maker.days(); day += gap()) {
       const bool told = random.Uniform() < kRecall;
       maker.Change(page, day, told ? WorldMaker::Told::kYes : WorldMaker::Told::kNo);

@@ -12,7 +12,8 @@
 namespace freshet {
 namespace {
 
-// Turns an error of the server into a status. Clients of the API have no other codes of core.
+// Turns an error of the server into a status of one of two codes: Unavailable, or
+// FailedPrecondition for all other errors.
 Status ServerFailure(const std::string& server, const grpc::Status& status) {
   const bool away = status.error_code() == grpc::StatusCode::UNAVAILABLE ||
                     status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
