@@ -48,8 +48,8 @@ void Empty(rocksdb::Env* env, const std::string& dir) {
   RemoveFiles(env, dir);
 }
 
-// `looked`: the result of CheckDirectory for `dir`. A new disk counts as empty although its file
-// system may have a lost+found directory.
+// `looked`: the result of CheckDirectory for `dir`. A new disk counts as empty even if its file
+// system has made a lost+found directory.
 Status CheckEmpty(rocksdb::Env* env, const std::string& dir, const Status& looked) {
   RETURN_IF_ERROR(looked);
   std::vector<std::string> names;

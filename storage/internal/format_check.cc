@@ -19,7 +19,7 @@
 namespace freshet::storage {
 namespace {
 
-// Reads the first record of the oldest log and nothing after it, because logs may be long, and
+// Reads the first record of the oldest log and nothing after it, because logs can be long, and
 // opening the database reads them anyway. Owner thread only.
 class FirstRecordOnly final : public rocksdb::WalFilter {
  public:

@@ -1,6 +1,6 @@
 // The leases of one shard, which the store keeps as a log whose oldest rows are deleted. Each
-// commit appends its entries in a few large rows, so a lease costs only some bytes, and not a whole
-// row. Internal to storage/.
+// commit packs its entries into few rows, so a lease costs only some bytes, and not a whole row.
+// Internal to storage/.
 //
 // A later entry replaces earlier ones of its lease. Only the oldest row may be deleted, and only if
 // all its entries were replaced by later rows, or are copied by the commit that deletes the row. A

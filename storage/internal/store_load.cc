@@ -123,7 +123,8 @@ Status Store::Impl::Load(Slot first, Slot last, LoadVisitor& visitor) const {
     RETURN_IF_ERROR(leases->Visit(Slot(slot), visitor));
     RETURN_IF_ERROR(visitor.OnSlotEnd(Slot(slot), next_serial));
   }
-  // Other threads may read slots at the same time, but each holds a reference to the rows.
+  // No slots are left to read. Threads that are still reading other slots each hold a reference to
+  // the rows.
   if (last.value() == limits::kSlots - 1) leases_.ForgetRows();
   return absl::OkStatus();
 }

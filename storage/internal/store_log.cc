@@ -321,7 +321,7 @@ Status StoreLog::MarkName(const ChangeLog& log) {
 }
 
 Status StoreLog::MarkTime(uint64_t seconds) {
-  // The difference is absolute, because a clock that was ahead may be set back.
+  // Uses the absolute difference, because a clock that was ahead can be set back.
   const uint64_t since = std::max(seconds, marked_seconds_) - std::min(seconds, marked_seconds_);
   if (since < kMarkEverySeconds) return absl::OkStatus();
   rocksdb::WriteBatch batch;

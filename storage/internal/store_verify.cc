@@ -182,7 +182,7 @@ class Verifier {
         if (entry.kind == storage::LeaseEntry::Kind::kAssigned) continue;
         open.erase(entry.record.id);
         const bool dropped = entry.kind == storage::LeaseEntry::Kind::kDropped;
-        // The page of a finished lease may have been removed.
+        // A finished lease is not checked, because its page can have been removed since.
         if (dropped || entry.record.over) continue;
         std::optional<PageNumber>& page = open[entry.record.id];
         if (entry.record.host.empty()) page = entry.record.page;
