@@ -133,7 +133,7 @@ ExitCode AwaitOthers(Session& session, const std::string& node, std::set<uint32_
   while (!divisions.empty() && std::chrono::steady_clock::now() - served < kHandOver) {
     std::this_thread::sleep_for(kLookEvery);
     v1::GetFleetResponse fleet;
-    // The server that answers may itself be stopping.
+    // The call fails while the server that would answer is itself stopping, so it is repeated.
     if (!Call(session, &Admin::GetFleet, *stub, v1::GetFleetRequest(), &fleet).ok()) continue;
     for (const v1::FleetDivision& its : fleet.divisions()) {
       if (its.has_unanswered() || !divisions.contains(its.division())) continue;

@@ -277,7 +277,8 @@ class Reports {
 ExitCode Sitemap(Session& session, const SitemapOptions& options) {
   sitemap::PollsOptions polling;
   absl::Status status = FillOptions(options, &polling);
-  // If documents are watched, a missing file may appear later.
+  // A missing file is an error only if documents are not watched, because otherwise it can appear
+  // later.
   if (status.ok() && !polling.watch) status = CheckDocuments(options.arguments);
   if (!status.ok()) return session.Fail(status);
   const absl::StatusOr<std::string> path = StatePath(options);

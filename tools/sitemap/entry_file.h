@@ -15,7 +15,7 @@
 
 namespace freshet::sitemap {
 
-// Reading a document can take long, because the site may be slow. Therefore a poller reads a
+// Reading a document can take long, because the site can be slow. Therefore a poller reads a
 // document once, without holding the lock Turn, and then works from this file, in a time that
 // depends only on the number of entries. Errors: TemporaryFileError. Thread-compatible.
 class EntryFile {

@@ -204,7 +204,7 @@ void Reading::Start(const Name& name, int namespaces, const Attributes& attribut
   if (entry_depth_ != 0 && depth_ == entry_depth_ + 1) StartField(name, attributes);
 }
 
-// Returns early for most elements, because they have no base.
+// Notes the xml:base of the current element, if it has one.
 void Reading::StartBase(std::string_view base) {
   if (base.empty() || base.size() > kMaxFeedBaseBytes) return;
   std::string joined = JoinUrls(Base(), std::string(cli::Trimmed(base)));

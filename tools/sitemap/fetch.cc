@@ -181,7 +181,8 @@ class Hop {
       hop.refused_ = TooManyHeaders();
       return 0;
     }
-    // Libcurl always removes transfer encodings, whatever its options say.
+    // Refuses compressed transfer encodings, because libcurl always removes them, whatever its
+    // options say.
     const std::string line = absl::AsciiStrToLower({data, size});
     constexpr std::string_view kName = "transfer-encoding:";
     if (!line.starts_with(kName)) return size;

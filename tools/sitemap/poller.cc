@@ -57,8 +57,8 @@ FetchResult ReadFile(const std::string& path, int input, Spool& body) {
     const absl::StatusOr<bool> more = bytes->Read(&part);
     status = more.status();
     if (!status.ok()) break;
-    // One byte too many is enough to make the reader of the spool fail. More is not read, because
-    // the input may be endless.
+    // One byte too many is enough to make the reader of the spool fail. Nothing more is read,
+    // because the input can be endless.
     if (!*more || body.size() > kMaxFeedBytes) {
       result.outcome = Outcome::kFetched;
       return result;

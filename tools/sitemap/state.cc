@@ -53,8 +53,9 @@ CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID
 
 std::string SetVersion() { return fmt::format("PRAGMA user_version={}", kVersion); }
 
-// In version 1, the key of a document at another host was the site, a blank and the URL. Names of
-// files begin with a slash and can contain blanks.
+// Returns the key of a document that has this name in a file of version 1. There, the name of a
+// document at another host was the site, a blank and the URL. Names of files begin with a slash and
+// can contain blanks.
 DocumentKey KeyOfVersion1(const std::string& name) {
   const size_t blank = name.starts_with('/') ? std::string::npos : name.find(' ');
   if (blank != std::string::npos) return {name.substr(0, blank), name.substr(blank + 1)};
@@ -75,7 +76,7 @@ std::pair<std::filesystem::file_time_type, std::string> StampOf(const std::strin
 
 // Copies a database that another process may be writing. SQLite writes transactions to its log, and
 // later moves them to the file. So a copy of both is consistent, unless such a move happened during
-// the copy.
+// the copy. In that case the copy is repeated.
 absl::Status CopyDatabase(const std::string& from, const std::string& to) {
   constexpr int kAttempts = 10;
   std::error_code error;
@@ -84,7 +85,7 @@ absl::Status CopyDatabase(const std::string& from, const std::string& to) {
     const auto before = StampOf(from);
     for (const char* part : {"", kLogName}) {
       std::filesystem::remove(to + part, error);
-      std::filesystem::copy_file(from + part, to + part, error);  // the log may not exist
+      std::filesystem::copy_file(from + part, to + part, error);  // the log might not exist
     }
     if (StampOf(from) == before) return absl::OkStatus();
   }

@@ -1,6 +1,6 @@
-// The state that a sitemap poller keeps in a file: the pages and changes that the server has
-// accepted. Some of them can be missing, but the state never contains one that the server does not
-// have.
+// The state that a sitemap poller keeps in a file: its documents, and the pages and changes that
+// the server has accepted. Some of these pages and changes can be missing, but the state never
+// contains one that the server does not have.
 #ifndef FRESHET_TOOLS_SITEMAP_STATE_H_
 #define FRESHET_TOOLS_SITEMAP_STATE_H_
 

@@ -168,7 +168,7 @@ class FreshetJson : public LineRecords {
     const absl::Status read = Read(line, &page->left_out);
     if (!read.ok()) return read;
     if (record_.page().url().empty()) return absl::InvalidArgumentError("page.url: missing");
-    // Each crawl is sent with the URL.
+    // A page with a longer URL cannot be sent, because each of its crawls is sent with the URL.
     if (record_.page().url().size() > kMostUrlBytes) {
       return absl::InvalidArgumentError(
           fmt::format("page.url: is longer than {} bytes", kMostUrlBytes));

@@ -167,7 +167,7 @@ class StormTable : public TableRecords {
     if (foreign.url.empty()) return absl::InvalidArgumentError("url: missing");
     Note(SetStormStatus(Cell("status"), &foreign), &foreign.left_out);
     Note(SetNextFetch(Cell("nextfetchdate"), options_.zone, &foreign), &foreign.left_out);
-    // Each key=value follows a tab, which a client of the database may have escaped.
+    // Each key=value follows a tab, which a client of the database can have escaped.
     std::string metadata(Cell("metadata"));
     for (size_t i = 0; (i = metadata.find("\\t", i)) != std::string::npos;) {
       metadata.replace(i, 2, "\t");
