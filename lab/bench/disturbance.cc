@@ -205,7 +205,7 @@ std::unique_ptr<Disturbance> MakeDisturbance(const std::string& name, Served& se
     });
   }
   CHECK(name == "checkpoints", "{} is nothing that can be done", name);
-  // Makes names that were not used in any earlier row.
+  // Makes names that no earlier measurement of this server has used.
   const auto run = steady_clock::now().time_since_epoch().count();
   return OneAfterTheOther(
       served, [run](v1::AdminService::Stub& admin, grpc::ClientContext* call, uint64_t count) {

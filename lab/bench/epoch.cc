@@ -1,5 +1,5 @@
-// freshet-bench epoch: measures how long an epoch over many pages and its parts take, and how long
-// requests wait during it.
+// freshet-bench epoch: measures how long an epoch over many pages takes, how long each of its parts
+// takes, and how long requests wait during it.
 #include <pthread.h>
 #include <time.h>
 

@@ -48,7 +48,7 @@ struct FirstHourFlags {
 // The parts of a cycle that are measured separately.
 enum Part : uint8_t { kLoading, kPicking, kLeasing, kLeased, kReporting, kReported, kParts };
 
-// Adds the time since the last call to a part.
+// Measures CPU time. Each call of Add counts the time since the previous call for one part.
 class Laps {
  public:
   void Begin() { last_ = ThreadCpuSeconds(); }

@@ -83,7 +83,8 @@ class Assigned {
   std::deque<Pages> waiting_ FRESHET_GUARDED_BY(mutex_);
 };
 
-// Measures one row. Its events are made on the calling thread. Owner thread only.
+// Measures one row of the table (ServeRow). Makes the events of the row on the calling thread.
+// Owner thread only.
 class InProcessRow {
  public:
   InProcessRow(const ServeFlags& flags, const ServeMode& mode, ServeRow row, BenchStack& stack)

@@ -8,9 +8,9 @@
 
 namespace freshet {
 
-// Loads the pages and prints the requested rows, except those of mode `next`. Each row has one
-// client. The server's processor time does not include the thread that makes the events. Errors:
-// those of the store.
+// Loads the pages and prints the requested rows (ServeRow), except those of mode `next` and of the
+// crawl-frontier API. Each row has one client. The server's processor time does not include the
+// thread that makes the events. Errors: those of the store.
 [[nodiscard]] Status MeasureInProcess(const ServeFlags& flags);
 
 }  // namespace freshet

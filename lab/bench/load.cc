@@ -61,7 +61,8 @@ class Unacknowledged {
  public:
   void Sent() { sent_.push_back(SteadyMicros()); }
   [[nodiscard]] size_t size() const { return sent_.size(); }
-  // Counts refused items, too. Returns the number of accepted items.
+  // Takes the acknowledgement of the oldest message. Adds its latency and its refused items to the
+  // tally, and returns the number of accepted items.
   uint64_t Acknowledge(const v1::BatchAck& ack, LoadTally& tally) {
     if (!sent_.empty()) {
       tally.acks.Add(SteadyMicros() - sent_.front());
@@ -188,7 +189,7 @@ class ItemStreamOf final : public ItemStream, grpc::ClientBidiReactor<Request, R
   bool over_ FRESHET_GUARDED_BY(mutex_) = false;
 };
 
-// A stream on a call that `open` begins.
+// Makes a stream of items on a call that `open` begins.
 template <typename Request, typename Response>
 std::unique_ptr<ItemStream> MakeItemStream(
     typename ItemStreamOf<Request, Response>::Fill fill, int in_flight,

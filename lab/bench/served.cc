@@ -14,8 +14,8 @@ namespace freshet {
 namespace {
 
 constexpr std::chrono::seconds kPatience{30};
-// The server counts as idle if it uses less than this share of a core for half a second. The kernel
-// counts processor time in ticks.
+// The server counts as idle if it uses less than this share of a core for half a second. The share
+// is not smaller, because the kernel counts processor time in ticks.
 constexpr double kRest = 0.06;
 constexpr int kLongestRest = 60;  // unit: half a second
 

@@ -16,9 +16,9 @@ WindowExtremes ExtremesOfWindows(const std::vector<int64_t>& times_us, double le
   const size_t n = times_us.size();
   if (n < 2) return extremes;
   extremes.too_many = extremes.too_few = std::numeric_limits<int64_t>::min();
-  // For each last event j, finds the first event i that makes the excess of the window, which is (j
-  // - i + 1) - R (t_j - t_i) - 1, greatest: the one with the greatest R t_i - i. Windows of the
-  // shortest length are checked separately.
+  // The excess of a window from event i to event j is (j - i + 1) - R (t_j - t_i) - 1. For each j,
+  // it is greatest for the event i with the greatest R t_i - i. Windows of the shortest length are
+  // checked separately.
   size_t first = 0;   // the earliest event within the shortest window that ends at j
   size_t best = n;    // the best event before `first`
   size_t widest = n;  // for gaps: the event with the smallest R t_i - i
@@ -49,7 +49,7 @@ WindowExtremes ExtremesOfWindows(const std::vector<int64_t>& times_us, double le
       extremes.too_few = std::max(extremes.too_few, due - static_cast<int64_t>(j - widest - 1));
     }
   }
-  // There is no window of at least the shortest length.
+  // No two events are far enough apart for a window of the shortest length.
   if (extremes.too_few == std::numeric_limits<int64_t>::min()) extremes.too_few = 0;
   return extremes;
 }

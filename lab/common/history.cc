@@ -81,7 +81,7 @@ class LineFile {
     }
     int error = Z_OK;
     const char* message = gzerror(file_.get(), &error);
-    // Only this code distinguishes a truncated file from a complete one.
+    // Only zlib's error code distinguishes a truncated file from a complete one.
     if (error != Z_OK && error != Z_STREAM_END) {
       const char* reason = error == Z_ERRNO ? std::strerror(errno) : message;
       return MakeStatus(absl::StatusCode::kDataLoss, "{}: {}", path_, reason);

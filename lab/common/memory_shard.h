@@ -18,7 +18,7 @@ namespace freshet {
 
 class EpochSums;
 
-// Instants that are passed to it must not step back. Owner thread only.
+// No instant that is passed to a function may be earlier than a previous one. Owner thread only.
 class MemoryShard {
  public:
   explicit MemoryShard(const ShardOptions& options) : state_(options) {}

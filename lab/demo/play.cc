@@ -27,9 +27,9 @@ constexpr int64_t kConnectMicros = 5'000'000;
 constexpr int64_t kSecondMicros = 1'000'000;
 constexpr int kFramesPerSecond = 4;  // in a terminal
 constexpr int64_t kOrderlyEndMicros = 2'000'000;
-// The server's dispatcher leases a page ahead of its tick. The lead is between this share of the
-// look-ahead and the whole look-ahead. The rules choose pages with the shorter lead, so they have
-// more information than the server.
+// The server's dispatcher leases a page ahead of its tick, by at most the look-ahead and at least
+// this share of the look-ahead. The rules choose pages with the shorter lead, so they have more
+// information than the server.
 constexpr double kLeastOfLookAhead = 0.75;
 constexpr int64_t kLeastLookAheadMicros = 20'000;
 
@@ -239,7 +239,7 @@ bool WatchHistory(const PlayOptions& options, const std::string& path, SavedRun 
       if (const Status status = WriteSavedRun(path, run); !status.ok()) stop.Fail(status);
     }
     if (over) return stop.status().ok();
-    // Short enough to react to an interrupt without a noticeable delay.
+    // The longest wait, which is short enough to react to an interrupt without a noticeable delay.
     constexpr int64_t kPatience = 100'000;
     const int64_t end = std::min(next, run.timeline.wall_end_micros());
     stop.WaitFor(std::clamp<int64_t>(end - options.now(), 0, kPatience));
@@ -255,7 +255,8 @@ Status CheckForeign(const KnownPages& pages, const std::string& run_dir) {
       pages.foreign, run_dir);
 }
 
-// Polls are always some days late. If they are many days late, the machine is too slow.
+// Prints a note if the polls ended many days behind the history, because the machine is then too
+// slow. Some days are normal.
 void PrintLag(const Timeline& timeline, int64_t polled_until_micros) {
   constexpr double kNotableDays = 60;
   const auto micros = static_cast<double>(timeline.wall_end_micros() - polled_until_micros);

@@ -29,7 +29,7 @@ namespace freshet {
                                               const RateEstimate& estimate, double delta);
 
 // Returns U / sum of all intervals: a lower bound of the maximum-likelihood rate, since a changed
-// interval may hide several changes (Frontera's estimate). The result is 0 with kAllUnchanged if
+// interval can hide several changes (Frontera's estimate). The result is 0 with kAllUnchanged if
 // nothing changed, and NaN with kNoObservations without observations. Otherwise it has kOk, even if
 // all intervals changed.
 [[nodiscard]] RateEstimate EstimateLowerBound(const Observations& observations);

@@ -147,7 +147,8 @@ void Learner::EndEpoch() {
 double Learner::EstimatePage(size_t page) const {
   const Observations& seen = observations_[page];
   if (ExploresFirst(options_.kind)) {
-    // A page without crawls could have any rate. With the smallest rate it is not crawled.
+    // A page without crawls could have any rate. It gets the smallest rate, so that the plan does
+    // not crawl it.
     if (seen.empty()) return options_.bounds.min;
     return EstimateMoment(seen, options_.bounds).change_rate;
   }

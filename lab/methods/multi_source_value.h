@@ -28,7 +28,7 @@ struct MultiSourcePage {
   std::vector<SourceRates> sources;
 
   // Returns the limit of V for s -> infinity: mu/(alpha + sum_k gamma_k (1 - e^-kappa_k)). It is
-  // below mu/Delta if two sources may signal the same change, which the model counts as two.
+  // below mu/Delta if two sources can signal the same change, which the model counts as two.
   [[nodiscard]] double Ceiling() const;
 };
 

@@ -20,8 +20,8 @@ namespace freshet {
 namespace {
 
 constexpr int kLearnPages = 100;
-constexpr double kLearnHorizon = 1000;        // for figures not drawn over the horizon
-constexpr double kLongestLearnHorizon = 1e6;  // for figures drawn over the horizon
+constexpr double kLearnHorizon = 1000;        // for figures whose x is not the horizon
+constexpr double kLongestLearnHorizon = 1e6;  // for figures whose x is the horizon
 constexpr int kExplorations = 10;             // number that is averaged for each instance
 constexpr double kUsualEpsilon = 0.1;
 constexpr int kUsualPhases = 10;

@@ -118,7 +118,7 @@ double GainBound(const std::vector<StaleSpan>& spans, size_t ticks) {
   return best;
 }
 
-// Collects the spans of pages in which a crawl has a gain, and the page-time.
+// Collects the spans in which a crawl of a page has a gain, and sums up the time of all pages.
 class PageSpans {
  public:
   PageSpans(const ReplaySpan& span, double crawls_per_day)
