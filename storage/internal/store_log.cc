@@ -34,8 +34,8 @@ constexpr size_t kRowsAtOnce = 4096;
 // The frontier is flushed after this many queues and crawl ids were removed by range deletions.
 // Each removal takes four range deletions.
 constexpr size_t kMostRanges = 1000;
-// The log keeps removals for seven days. A store that was not updated for longer might keep removed
-// rows. This is one day less, because clocks differ.
+// The log keeps removals for seven days, so a store that was not updated for longer might keep
+// removed rows. The limit is one day less, because clocks differ.
 constexpr std::chrono::hours kLongestAway{6 * 24};
 // If a time is further ahead than this, the server that wrote or reads it has a wrong clock.
 constexpr std::chrono::hours kMostAhead{12};
@@ -46,14 +46,15 @@ constexpr int kLookEveryMicros = 50'000;
 // After a longer pause between reads, a standby checks the last rows that it has read: brokers
 // might have lost rows and received others.
 constexpr uint64_t kUnseenMicros = 5'000'000;
-// If a pass over the log takes longer, the store is behind again at the end of the pass.
+// If a pass over the log takes longer, the store is behind again at the end of the pass, and makes
+// another one.
 constexpr uint64_t kLongMicros = 2'000'000;
 // Number of partitions that are processed at a time. Each waits for Kafka, which can serve several
 // requests at a time.
 constexpr uint32_t kPartitionsAtOnce = 16;
 // Number of partitions that are read at a time when each has many rows to read.
 constexpr uint32_t kLongReadsAtOnce = 4;
-// Number of tries for a row whose transaction Kafka aborts. Kafka aborts transactions while brokers
+// Number of attempts to append rows when Kafka aborts their transactions, as it does while brokers
 // fail.
 constexpr int kAppendTries = 50;
 constexpr int kAppendAgainMicros = 200'000;
@@ -215,9 +216,9 @@ Status StoreLog::Write(rocksdb::WriteBatch* batch, uint16_t partition) {
   return absl::OkStatus();
 }
 
-// Flushes the frontier after kMostRanges range deletions. The first read after each new range
-// deletion makes RocksDB sort all range deletions of the memtable again, which takes longer the
-// more there are.
+// Flushes the frontier after kMostRanges removals. The first read after each new range deletion
+// makes RocksDB sort all range deletions of the memtable again, which takes longer the more there
+// are.
 void StoreLog::NoteRanges(size_t ranges) {
   ranges_ += ranges;
   if (ranges_ < kMostRanges) return;
