@@ -261,8 +261,8 @@ absl::StatusOr<std::vector<Sitemap>> ReadSitemaps(const SignalOptions& options, 
   return sitemaps;
 }
 
-// A sitemap is sent as one poll. Entries without a date claim no change. Entries dated up to
-// `since` were sent before.
+// Sends a sitemap as one poll. Only counts entries without a date, which claim no change, and
+// entries dated before `since`, which were sent before.
 SitemapCounts SendSitemap(const Sitemap& sitemap, const SignalOptions& options, Instant since,
                           Instant now, SignalUploader& uploader, std::vector<Unsent>& unsent) {
   SitemapCounts counts;
