@@ -43,7 +43,8 @@ struct FleetOptions {
 // Returns FleetRateOptions as in a server, for rounds of `round_seconds`.
 [[nodiscard]] FleetRateOptions RateOptionsOf(const FleetOptions& options);
 
-// The result of a simulation. Value type, thread-compatible.
+// The result of a simulation. R is the crawl rate of the fleet, and a grant is the part of R that
+// the leader allows a node (core/fleet/fleet_rate.h). Value type, thread-compatible.
 struct FleetResult {
   size_t pages = 0;
   size_t partitions = 0;
@@ -62,7 +63,7 @@ struct FleetResult {
   double used_rate = 0;  // mean sum of grants divided by R, after the first tenth
   // The largest sum of grants at any instant, relative to R.
   double largest_sum_of_grants = 0;
-  // The maximum number of crawls in any window in excess of R times its length.
+  // The largest excess of crawls in any window over R times the length of the window.
   double largest_excess = 0;
   size_t most_nodes = 0;  // maximum number of nodes at a time
   size_t least_nodes = 0;

@@ -3,7 +3,7 @@
 namespace freshet {
 namespace {
 
-// Polled pages share the slots that crawls on signals do not use.
+// Returns the rate at which slots go to polled pages: the slots that crawls on signals do not use.
 double PolledRate(const RatePlan& plan, double crawl_rate) {
   if (plan.probability.empty()) return crawl_rate;
   double polled = 0;

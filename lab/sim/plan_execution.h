@@ -16,8 +16,8 @@
 namespace freshet {
 
 // Picks polled pages by a low-discrepancy schedule. Pages that the plan crawls on signals come
-// first, in the order of their signals. Each signal counts only with the page's probability.
-// Thread-compatible.
+// first, in the order of their signals. A signal leads to a crawl only with the probability that
+// the plan gives its page. Thread-compatible.
 class PlanExecution {
  public:
   // Creates an execution. Errors: those of LowDiscrepancySchedule.
