@@ -60,7 +60,7 @@ class Importer {
   grpc::Status SendRechecks(const Pages& pages);
   // Asks the server for its sources.
   void LearnSources();
-  // Registers the sources of signals with the server, up to kMaxNewSources of them.
+  // Registers the sources of signals with the server, up to kMostNewSources of them.
   void AddSources(const ImportedPage& page);
   // Reports why the server refused a part of the page at this place of the chunk.
   void Refuse(uint64_t place, const std::string& name, const v1::ItemError& error);
