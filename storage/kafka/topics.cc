@@ -33,7 +33,7 @@ constexpr const char* kInSync = "min.insync.replicas";
 constexpr const char* kUnclean = "unclean.leader.election.enable";
 constexpr const char* kMessageBytes = "max.message.bytes";
 // The smallest batch limit of a topic that is safe: the maximum number of bytes that the client
-// sends at a time (kafka/client.cc), plus the broker's overhead.
+// sends at a time (storage/kafka/client.cc), plus the broker's overhead.
 constexpr int64_t kLeastBatchBytes = 1'000'012;
 // The brokers' own topics that hold the turn and the ownership of partitions.
 constexpr std::array<const char*, 2> kBrokersTopics = {"__consumer_offsets", "__transaction_state"};
