@@ -1,6 +1,6 @@
 // All settings of a server. They come from defaults, the YAML file, the environment and the command
-// line; each overrides the ones before. server/config/key.h describes every key for programs, and
-// docs/configuration.md describes them for people.
+// line. Each of these overrides the ones before it. server/config/key.h describes every key for
+// programs, and docs/configuration.md describes them for people.
 #ifndef FRESHET_SERVER_CONFIG_H_
 #define FRESHET_SERVER_CONFIG_H_
 
@@ -36,7 +36,7 @@ namespace freshet {
 struct DoorConfig {
   std::string listen = "127.0.0.1:7071";       // gRPC; port 0 = any free port
   std::string http_listen = "127.0.0.1:7072";  // metrics and console; port 0 = any free port
-  std::vector<std::string> http_names;         // more host names that HTTP requests may use
+  std::vector<std::string> http_names;         // further host names that HTTP requests may use
 
   std::string
       tls_certificate;  // PEM, the server's certificate first; if set, both ports speak only TLS
@@ -53,7 +53,7 @@ struct DoorConfig {
 // The log, traces and the audit log.
 struct LogConfig {
   std::string log_level = "info";
-  std::map<std::string, std::string> log_levels;  // levels of single modules
+  std::map<std::string, std::string> log_levels;  // levels of individual modules
   std::string log_format = "text";                // or json
   Live<double> trace_share = 0;  // share of traced messages (server/api/message_trace.h)
   std::string audit_log;         // empty = audit.jsonl in data_dir
@@ -150,12 +150,12 @@ struct ShareConfig {
   // Items per second; 0 = no limit. The auth file can set a different rate for an identity.
   Live<double> items_per_second_per_client = 0;
   Live<double> items_per_second_per_source = 0;
-  std::map<std::string, double> items_per_second_of_source;  // rates of single sources
+  std::map<std::string, double> items_per_second_of_source;  // rates of individual sources
   // Caps on stored hosts and pages; 0 = no limit.
   int64_t max_hosts = 0;
   int64_t max_pages_per_host = 0;
-  // Workers: their number, the credit and open leases of each worker, and the open leases of all
-  // newcomers together. Newcomers are workers that have not reported a result yet.
+  // Limits of the number of workers, of the credit and open leases of each worker, and of the open
+  // leases of all newcomers together. Newcomers are workers that have not reported a result yet.
   // half_closed_wait: how long a stream waits for its next assignment after the worker has ended
   // its side.
   Live<int> max_workers = limits::kMaxWorkers;
@@ -201,7 +201,7 @@ struct ServerConfig : DoorConfig,
   // The IndexNow receiver on the HTTP port.
   IndexNowConfig indexnow;
 
-  // Limits that tests lower in order to test what happens above them.
+  // Tests lower these limits to test what happens when they are exceeded.
   size_t mailbox_events = limits::kMaxMailboxEvents;
   Duration mailbox_patience = Duration::Millis(limits::kMailboxWaitMillis);
   int fingerprint_bits = 64;  // see StoreOptions

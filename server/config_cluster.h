@@ -13,7 +13,7 @@
 
 namespace freshet {
 
-// The section. Value type, thread-compatible.
+// The settings of the section. Value type, thread-compatible.
 struct ClusterConfig {
   std::string name;     // empty = a single server, whose disk is the source of truth
   std::string brokers;  // Kafka's brokers: host:port, separated by commas

@@ -12,7 +12,7 @@
 
 namespace freshet {
 
-// The section. Value type, thread-compatible.
+// The settings of the section. Value type, thread-compatible.
 struct IndexNowConfig {
   bool enabled = false;
   bool verify_keys = true;                        // fetch the key file of the host to verify a key
@@ -25,7 +25,7 @@ struct IndexNowConfig {
       Duration::Seconds(60);                           // pause after a failed fetch of a key file
   Live<Duration> key_timeout = Duration::Seconds(10);  // for one whole fetch
 
-  // Only for tests, so no key of the configuration file sets this. If not 0, key files are fetched
+  // Only for tests, so no key of the configuration file sets this port. Key files are then fetched
   // over HTTP from this port of this machine, with the host's name in the request. 0 = off.
   int test_key_port = 0;
 };

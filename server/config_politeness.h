@@ -15,9 +15,9 @@ class Node;
 
 namespace freshet {
 
-// Both functions read a value, which replaces the earlier one. Not OK: InvalidArgument, which
-// begins with the wrong key and names the line. They do not check rules against each other:
-// HostRules::Make does.
+// Both functions read a YAML value and replace the contents of their last argument with it. Not OK:
+// InvalidArgument, which begins with the wrong key and names the line. The functions do not check
+// rules against each other: HostRules::Make does.
 [[nodiscard]] Status ReadHostRules(const std::string& key, const YAML::Node& node,
                                    std::vector<HostRule>* rules);
 [[nodiscard]] Status ReadGroupTerms(const std::string& key, const YAML::Node& node,

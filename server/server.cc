@@ -57,7 +57,8 @@ class Server::Impl {
   Health health_;
   mutable Mutex mutex_;
   std::string http_address_ FRESHET_GUARDED_BY(mutex_);
-  // Set once by Start. The mutex protects it from Reload, which may be called earlier.
+  // Set once by Start. Start sets it under the mutex, because Reload can be called at the same
+  // time.
   std::unique_ptr<Door> door_;
   std::unique_ptr<Reloader> reloader_;  // set while the server serves
   // The results of Start. Each is either complete or nullptr.
@@ -98,7 +99,7 @@ Status Server::Impl::AnswerProbes(int connections) {
   monitor_ = std::make_unique<Monitor>(config_, connections, progress_, health_, *door_, clock_);
   const StatusOr<int> port = monitor_->Start();
   RETURN_IF_ERROR(WithKey("http_listen", port.status()));
-  // Checks the gRPC address now, because loading the store takes long.
+  // Checks the gRPC address now, because loading the store takes a long time.
   RETURN_IF_ERROR(WithKey("listen", CheckListen(config_.listen)));
   const std::string address = WithPort(config_.http_listen, *port);
   spdlog::info("answering probes at {}://{}/readyz, opening {}",

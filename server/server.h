@@ -24,7 +24,7 @@ struct ServingInfo {
   std::string grpc_address;  // host:port
   std::string http_address;  // host:port
   uint64_t pages = 0;
-  double recovered_seconds = 0;  // from the start until the server served
+  double recovered_seconds = 0;  // from the call of Start until the server was serving
 };
 
 // The server. Thread-safe after Start. Every instance has a separate store, threads and ports.
@@ -56,11 +56,11 @@ class Server {
   // The address where calls are accepted for another server of the cluster, as host:port; empty =
   // none. Thread-safe, also during Start.
   [[nodiscard]] std::string forwarding_address() const;
-  // Reads the files of certificates and identities again, unless Start has not opened them yet.
+  // Reads the certificate and identity files again. Does nothing if Start has not opened them yet.
   // Thread-safe, also during Start.
   void Reload();
-  // If the server serves, applies the keys of a changed configuration that can change while it
-  // runs, and logs the outcome of each changed key. Also reads the files as Reload() does.
+  // If the server is serving, applies those changed keys of `config` that can change at run time,
+  // and logs the outcome of each changed key. Also reads the files as Reload() does.
   // Precondition: `config` is valid. Thread-safe, also during Start.
   void Reload(const ServerConfig& config);
   // Accepts no more requests, lets running requests end, returns pages that were leased ahead of

@@ -30,8 +30,8 @@ void GrantBook::SetRate(Rate rate) {
   CHECK(rate.per_second() >= 0, "rate {}", rate.per_second());
   const double usable = Usable(rate);
   if (usable >= limits_.back().rate) {
-    // Lower limits no longer apply. Among the limits at or below `usable`, only the oldest is kept:
-    // it covers the most grants.
+    // No limit below `usable` applies any longer. These limits are merged into the oldest of them,
+    // which covers the most grants, and that limit is raised to `usable`.
     while (limits_.size() > 1 && limits_[limits_.size() - 2].rate <= usable) limits_.pop_back();
     limits_.back().rate = usable;
     return;
@@ -42,8 +42,8 @@ void GrantBook::SetRate(Rate rate) {
   }
   limits_.push_back({usable, next_number_, 0});
   if (limits_.size() <= kMostLimits) return;
-  // Merges the two oldest limits at the lower rate. This limit is stricter, so it can only delay
-  // grants.
+  // Merges the two oldest limits at the lower rate. The merged limit is stricter, so this can only
+  // delay grants.
   limits_.front().rate = limits_[1].rate;
   limits_.erase(limits_.begin() + 1);
 }

@@ -17,10 +17,10 @@ namespace freshet {
 // bits after the leading bit. This is precise enough: even among ten million pages, the crossings
 // of competing pages differ by one part in 2^22.
 //
-// The code is the upper part of the exponent's bits as a double, counted from 2^-59. Encoding is
-// therefore a shift, which rounds down. Exponents below 2^-59 are reached so soon after a crawl
-// that no page sleeps until then. From kEnd on, no wheel can tell when a page wakes.
-// Value type, thread-compatible.
+// The code is made of the upper 38 bits of this number as a double, counted from those of 2^-59.
+// Encoding is therefore a shift and a subtraction, and rounds down. Numbers below 2^-59 are reached
+// so soon after a crawl that no page sleeps until then. From kEnd on, the timer wheels
+// (core/index/wake_wheels.h) cannot tell when a page wakes. Value type, thread-compatible.
 class Crossing {
  public:
   Crossing() = default;
@@ -36,7 +36,8 @@ class Crossing {
     return crossing;
   }
 
-  // From here on, a plain value can grow more slowly than the clocks of wheels can follow.
+  // From here on, the value of a page under a plain policy (IsPlain) can grow so slowly that the
+  // clock of its wheel (docs/index.md) cannot follow the value.
   static constexpr double kEnd = 16;
   // Infinite = never reached. Precondition: the level is not 0.
   [[nodiscard]] double exponent() const {

@@ -27,7 +27,7 @@ struct HostStatus {
   uint32_t in_flight = 0;
 };
 
-// Selects the hosts of a list. An empty text matches all. Value type, thread-compatible.
+// Selects hosts for a list. An empty field matches every host. Value type, thread-compatible.
 struct HostQuery {
   std::string prefix;
   std::string part;  // occurs anywhere in the name

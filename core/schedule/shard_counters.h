@@ -6,7 +6,8 @@
 
 namespace freshet {
 
-// Counts the effects of events, once they are installed. Value type, thread-compatible.
+// Counts the effects of events. An event counts once its transaction is committed and installed
+// (core/schedule/shard_install.h). Value type, thread-compatible.
 struct EventCounts {
   uint64_t assignments = 0;
   uint64_t expired_leases = 0;

@@ -15,7 +15,7 @@
 namespace freshet {
 namespace {
 
-// A smaller correction of a time is not noted.
+// Corrections of a time by less than this are not noted.
 constexpr Duration kSameTime = Duration::Seconds(1);
 
 // Moves the time of a fetch into the time of its lease, whatever the worker's clock says.
@@ -63,7 +63,7 @@ bool DigestsCompare(const ReportCrawl& report, const PageRecord& page) {
   return !report.digest.empty() && report.digest.size() == page.detail.digest.size();
 }
 
-// The outcome of a result after digests are compared; nullopt = it cannot be decided.
+// The outcome of a result after digests are compared; nullopt = undecided.
 std::optional<CrawlOutcome> Decide(const ReportCrawl& report, const PageRecord& page) {
   if (report.outcome && !Fetched(*report.outcome)) return report.outcome;
   // A failed response is not the page. If it has a digest, this is the digest of the error page.
@@ -91,8 +91,8 @@ CrawlOutcome Assume(const ReportCrawl& report, std::vector<std::string>* notes) 
   return CrawlOutcome::kChanged;
 }
 
-// Removes the bursts of the `unseen` signals, which are the newest of the page, from its state and
-// returns them. A signal belongs to the newest burst of its class.
+// Removes the bursts of the `unseen` signals from the state, and returns them. The unseen signals
+// are the page's newest, so each one takes the newest remaining burst of its class.
 std::array<BurstSignal, 2> TakeBurstsOf(SignalCounts unseen, PageState& state) {
   std::array<BurstSignal, 2> taken{};
   std::array<BurstSignal, 2> left{};

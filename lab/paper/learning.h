@@ -1,5 +1,5 @@
-// Worlds for the learners of lab/methods/learners.h. They return the results of crawls at the times
-// of a plan.
+// A simulated world for the learners of lab/methods/learners.h. It crawls pages as a learner's plan
+// says, and reports the results to the learner.
 #ifndef FRESHET_LAB_PAPER_LEARNING_H_
 #define FRESHET_LAB_PAPER_LEARNING_H_
 
@@ -20,8 +20,8 @@ class LearningWorld {
   // `pages` outlives the world.
   LearningWorld(const RateColumns& pages, Random random);
 
-  // Crawls by the plan of `learner` for `length` > 0, and reports the results. Polled pages are
-  // crawled at the plan's times, and pages with complete signals report their signals. Errors:
+  // Crawls by the plan of `learner` for `length` > 0, and reports the results to it. Polled pages
+  // are crawled at the plan's times, and pages with complete signals report their signals. Errors:
   // those of the learner.
   [[nodiscard]] Status Crawl(Learner& learner, double length);
 

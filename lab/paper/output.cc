@@ -23,7 +23,7 @@ std::string PaperCell(const MeanAndError& value, const PaperResult& result, bool
   return result.repeats > 1 ? fmt::format("{} ±{:.5f}", mean, value.error) : mean;
 }
 
-// Returns one table: of the values, or of the differences from the reference.
+// Returns a table of the values or, if `above` is set, of the differences from the reference.
 std::string PaperRows(const PaperResult& result, bool above) {
   std::string text = fmt::format("| {} |", result.x_name);
   std::string rule = "|--:|";
@@ -45,7 +45,8 @@ std::string PaperRows(const PaperResult& result, bool above) {
   return text;
 }
 
-// Returns only the distance of each series from the diagonal, because there are too many points.
+// Returns a table with a summary of each series and its distance from the diagonal. A scatter plot
+// has too many points to list.
 std::string ScatterRows(const PaperResult& result) {
   std::string text = fmt::format(
       "| series | points | mean of x | mean of y | correlation | rms of y - x |\n"

@@ -35,7 +35,7 @@ StatusOr<std::string> Inflate(std::string_view gzip, size_t most) {
   z_stream stream{};
   CHECK(inflateInit2(&stream, kGzipWindow) == Z_OK, "zlib has no memory");
   const std::unique_ptr<z_stream, int (*)(z_stream*)> ends(&stream, inflateEnd);
-  // zlib has no const pointer for its input, but only reads.
+  // zlib takes its input through a non-const pointer, but does not write to it.
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(gzip.data()));
   stream.avail_in = static_cast<uInt>(gzip.size());
   // zlib reports the end only if there is room for one more byte.

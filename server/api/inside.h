@@ -1,5 +1,6 @@
-// Calls on behalf of a client (server/auth/on_behalf.h), in gRPC. The HTTP port makes these calls
-// over an in-process channel to its own server, and other servers of the cluster forward them.
+// Calls on behalf of a client (server/auth/on_behalf.h), in gRPC. There are two kinds: calls that
+// the HTTP port makes to its own server over an in-process channel, and calls that another server
+// of the cluster forwards.
 #ifndef FRESHET_SERVER_API_INSIDE_H_
 #define FRESHET_SERVER_API_INSIDE_H_
 
@@ -17,8 +18,8 @@ namespace freshet {
 
 // The credentials of the request's client.
 [[nodiscard]] ShownByClient ShownBy(const HttpRequest& request);
-// Adds metadata to an in-process call: the call is on behalf of the request's client, and the HTTP
-// port has already checked that client.
+// Adds metadata to an in-process call. The metadata says that the call is on behalf of the
+// request's client, and that the HTTP port has already checked this client.
 void ComeAs(const HttpRequest& request, grpc::ClientContext* call);
 // Reads the metadata that says on whose behalf a call is made.
 [[nodiscard]] OnBehalfReader ReadOnBehalf(const grpc::CallbackServerContext& call);

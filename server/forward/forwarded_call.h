@@ -168,7 +168,7 @@ class ForwardedCall final : public grpc::ServerGenericBidiReactor,
   grpc::ByteBuffer from_server_;     // in use by gRPC during a read or a write
   Mutex mutex_;
   bool upstream_over_ FRESHET_GUARDED_BY(mutex_) = false;
-  std::optional<grpc::Status> dropped_ FRESHET_GUARDED_BY(mutex_);  // reason of Drop
+  std::optional<grpc::Status> dropped_ FRESHET_GUARDED_BY(mutex_);  // the status passed to Drop
   Patience::Clock::time_point dropped_at_ FRESHET_GUARDED_BY(mutex_);
   // The bytes held for the client's message, and for an answer that the client has not read yet.
   std::optional<Kept> message_ FRESHET_GUARDED_BY(mutex_);

@@ -1,6 +1,6 @@
-// Tests that a forwarding server makes another server answer as if the client had called that one
-// directly. Covers all kinds of calls. A call is always forwarded on behalf of the client that made
-// it.
+// Tests forwarding for all kinds of calls. The serving server must answer a forwarded call as if
+// the client had called that server directly. Every call is forwarded on behalf of the client that
+// made it.
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -41,7 +41,8 @@ TEST(ServingPeerTest, IsOneTextAndBack) {
   }
 }
 
-// Opens a call with one extra header as raw HTTP/2, and waits for an answer, at most a second.
+// Makes a call with one extra header in raw HTTP/2. Waits for the answer, at most a second for each
+// read.
 void RawHeaders(const std::string& address, const std::string& path, const std::string& name,
                 const std::string& value) {
   const auto frame = [](char type, char flags, char stream, const std::string& payload) {
@@ -92,7 +93,7 @@ bool ACallWaits(TestServer& server) {
   return GetRate(server, &call).error_code() == StatusCode::DEADLINE_EXCEEDED;
 }
 
-// An open stream of a worker that was welcomed.
+// An open stream of a worker. The constructor says hello and reads the welcome.
 struct Worker {
   explicit Worker(TestServer& server) : stream(server.scheduler->Crawl(&context)) {
     v1::CrawlRequest hello;
@@ -112,7 +113,7 @@ struct Worker {
   std::unique_ptr<grpc::ClientReaderWriter<v1::CrawlRequest, v1::CrawlResponse>> stream;
 };
 
-// Tests whose calls of `server` go through the front.
+// Tests in which calls made through the stubs of `server` go through the front.
 class ForwardTest : public testing::Test {
  protected:
   explicit ForwardTest(const TestServer::Tweak& tweak = {}) {
@@ -157,14 +158,15 @@ TEST_F(ForwardTest, CallsAndStreamsAreAnsweredByTheOneThatServes) {
 TEST_F(ForwardTest, ErrorsMetadataAndDeadlinesComeThrough) {
   grpc::ClientContext call;
   call.AddMetadata("x-request-id", "of-a-client");
-  // gRPC sends this name as text because it is so short, but reads it as binary: 00 ff 00.
+  // This name is so short that gRPC sends the value as text. But when gRPC reads the value, it
+  // decodes it as binary: 00 ff 00.
   call.AddMetadata("-bin", "AP8A");
   ASSERT_TRUE(GetRate(server, &call).ok());
   const auto ids = call.GetServerInitialMetadata().equal_range("x-request-id");
   ASSERT_NE(ids.first, ids.second);
   EXPECT_EQ(std::string(ids.first->second.data(), ids.first->second.size()), "of-a-client");
 
-  // Larger metadata would end the connection that all forwarded calls share.
+  // Forwarding this much metadata would end the connection that all forwarded calls share.
   grpc::ClientContext large;
   large.AddMetadata("x-large", std::string(7600, 'x'));
   const grpc::Status refused = GetRate(server, &large);
@@ -303,7 +305,7 @@ TEST_F(ForwardTest, AClientThatDoesNotListenIsCutOffOnceAnotherServes) {
   server.Use(OwnChannel(front->address, narrow));
   grpc::ClientContext context;
   const auto deaf = server.pages->ExportPages(&context, {});
-  // Waits until the unread pages have filled the window.
+  // Leaves time for the unread pages to fill the window.
   LetPass(Duration::Millis(300));
   EXPECT_EQ(front->counters.open, 1U);
   TestServer other;
@@ -314,7 +316,7 @@ TEST_F(ForwardTest, AClientThatDoesNotListenIsCutOffOnceAnotherServes) {
   EXPECT_FALSE(deaf->Finish().ok());
 }
 
-// gRPC clients never send metadata like this. A gRPC server accepts it, but a gRPC client would not
+// A gRPC server accepts metadata like this. A gRPC client does not send it, so the front cannot
 // forward it.
 TEST_F(ForwardTest, MetadataThatCannotBeSentOnIsLeftOut) {
   const std::vector<std::pair<std::string, std::string>> odd = {
@@ -326,7 +328,7 @@ TEST_F(ForwardTest, MetadataThatCannotBeSentOnIsLeftOut) {
     RawHeaders(front->address, "/freshet.v1.AdminService/GetCrawlRate", name, value);
     EXPECT_TRUE(GetRate(server).ok()) << name;
   }
-  // The call with each odd header was forwarded, besides the plain calls.
+  // There are odd.size() plain calls. So calls with odd headers were forwarded, too.
   EXPECT_GT(front->counters.forwarded, odd.size());
 }
 
@@ -361,8 +363,8 @@ TEST_F(ForwardTest, CallsThatSayNothingAreNotSentOn) {
 TEST_F(ForwardTest, CallsThatAreTakenBackLeaveThoseOfOthersAlone) {
   Worker worker(server);
   const uint64_t cut = ConnectionsCut();
-  // The total is twice the limit of one connection, so each round opens a new connection to the
-  // front.
+  // In total, the test cancels more calls than a client may cancel on one connection
+  // (FrameLimits::resets). So each round opens a new connection to the front.
   const auto most = static_cast<size_t>(2 * server.config.max_streams_per_connection);
   constexpr size_t kAtOnce = 500;
   v1::NextRequest request;
@@ -441,7 +443,8 @@ class CrampedForwardTest : public ForwardTest {
 };
 
 TEST_F(CrampedForwardTest, OneCallTooManyIsRefusedAndTheOthersGoOn) {
-  // The front also allows one call at a time on the connection of a client.
+  // The front also limits each client connection to one call at a time. So each call here uses a
+  // new connection.
   std::array<std::unique_ptr<Worker>, 2> workers;
   for (auto& worker : workers) {
     server.Use(OwnChannel(front->address));
@@ -459,7 +462,7 @@ TEST_F(CrampedForwardTest, OneCallTooManyIsRefusedAndTheOthersGoOn) {
   EXPECT_EQ(status.error_code(), StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(status.error_message(), HasSubstr("2 streams of this client are open"));
   EXPECT_EQ(front->counters.refused, 1U);
-  // Unary calls have separate places.
+  // Unary calls are limited separately.
   server.Use(OwnChannel(front->address));
   EXPECT_TRUE(GetRate(server).ok());
   workers[0]->context.TryCancel();
@@ -642,14 +645,14 @@ TEST_F(HeldForwardTest, AnswersThatClientsDoNotTakeHaveAShareAndAnEnd) {
   for (int i = 0; i < 20; ++i) EXPECT_EQ(WhoAmI(server_.Open(server_.Token("loader"))), 0);
   EXPECT_LE(front_->answer_bytes(), 3 * kHeld / 8);
   EXPECT_EQ(front_->counters.refused, 0U) << "nobody else needs the room";
-  // Readers get places until there is no room left for a newcomer. After that, readers that read
-  // nothing are ended.
+  // Exports are accepted until there is no room left for a new client. After that, exports whose
+  // clients read nothing are ended.
   for (int i = 0; i < kReaders; ++i) open("reader" + std::to_string(i));
   EXPECT_TRUE(Eventually([&] { return front_->counters.refused > 0; }));
   EXPECT_TRUE(Eventually([&] { return WhoAmI(server_.Open(server_.Token("loader"))) == 0; }));
 }
 
-// --- On whose behalf calls come
+// --- On whose behalf calls are made
 
 // A front with TLS and identities, like the server that it forwards to.
 class GuardedForwardTest : public testing::Test {

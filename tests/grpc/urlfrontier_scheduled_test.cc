@@ -1,5 +1,5 @@
-// Tests crawl ids of the crawl-frontier API whose URLs are given out by crawl value. Some tests
-// kill the process.
+// Tests scheduled crawl ids of the crawl-frontier API. Their URLs are given out in the order of
+// crawl value. Some tests kill the server process.
 #include <atomic>
 #include <fstream>
 #include <map>
@@ -113,7 +113,8 @@ TEST_F(ScheduledFrontier, LearnsFromMetadata) {
   const v1::Page page = server_.Get(url, "shop").page();
   EXPECT_EQ(page.crawls(), 4U);
   EXPECT_EQ(page.changes(), 1U);
-  // Without a signature, Freshet learns nothing from this fetch or the next.
+  // The first of these fetches has no signature, and the second has none to compare with. So
+  // Freshet learns of no change from either.
   EXPECT_EQ(client_.Put(Fetched(url, "200", "")), "OK");
   EXPECT_EQ(client_.Put(Fetched(url, "", "xyz")), "OK");
   EXPECT_EQ(server_.Get(url, "shop").page().changes(), 1U);
@@ -185,8 +186,8 @@ TEST_F(ScheduledFrontier, GivesOutPagesFromBeforeTheModeWasSet) {
   EXPECT_THAT(TakeUrls(1, ParamsIn("later", 0, 0, 1000)), ElementsAre("http://a.test/1"));
 }
 
-// Pages without a URL are given out, too. If the pages of deleted URLs stayed, the URLs would come
-// back.
+// Pages whose URLs the frontier does not store are given out, too. So if deleting a URL left its
+// page behind, the URL would come back.
 TEST_F(ScheduledFrontier, UrlsThatAreDeletedTakeTheirPagesAlong) {
   const auto put = [this](const std::string& url) {
     EXPECT_EQ(client_.Put(Discovered(url, "", "shop")), "OK");
@@ -226,7 +227,7 @@ TEST_F(ScheduledFrontier, KeepsNoUrlWhosePageIsRefused) {
   EXPECT_EQ(outcomes["FAIL"], 16);
   EXPECT_EQ(client_.Stats("shop").size(), 2U);
   EXPECT_EQ(client_.Stats("shop").numberofqueues(), 2U);
-  // Puts the same URL twice in one batch. Both are refused.
+  // Puts the same new URL twice in one batch. Both puts are refused.
   uf::DiscoveredBatch batch;
   for (const char* url : {"http://x.test/1", "http://x.test/1", "http://h0.test/"}) {
     *batch.add_items() = Info(url, "", "shop");
@@ -333,7 +334,7 @@ TEST_F(ScheduledFrontier, TakesBatchesOfBothKinds) {
   EXPECT_THAT(TakeUrls(1), ElementsAre("http://a.test/1"));
 }
 
-// Some clients mark every fetched URL as completed.
+// Some clients mark every fetched URL as completed, with a date of zero.
 TEST(ScheduledFrontierOfCompleters, TakesADateOfZeroAsAnyOther) {
   TestServer server([](ServerConfig* config) {
     config->frontier_scheduled = {"shop"};
@@ -419,7 +420,7 @@ TEST_F(KilledScheduledFrontier, KeepsWhatWasAcknowledgedInBothStores) {
     v1::GetPageResponse response;
     EXPECT_TRUE(pages->GetPage(&call, request, &response).ok()) << url;
   }
-  // The killed server's successor continues to serve.
+  // The restarted server still gives out URLs.
   size_t served = 0;
   for (int i = 0; i < 200 && served == 0; ++i) {
     served = client_->Get(ParamsIn("shop", 0, 0, 1000)).size();

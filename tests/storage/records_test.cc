@@ -146,7 +146,7 @@ class Kinds {
          [this] { return part_.number == epoch_.number && part_.text == epoch_.site_model; }});
   }
 
-  // Returns leases of one commit, most of them similar.
+  // Returns random entries for the leases of one commit, of all three kinds.
   std::vector<LeaseEntry> SomeLeases(PageNumber page) {
     std::vector<LeaseEntry> leases(1 + random_.Below(9));
     for (LeaseEntry& entry : leases) {
@@ -222,7 +222,7 @@ TEST(Records, AValueUnderAnotherKeyIsFound) {
   }
 }
 
-// Tests payloads that are wrong, but have a correct checksum.
+// Tests payloads that were changed at random, but have a correct checksum.
 TEST(Records, ArbitraryPayloadsNeverCrashAndAreValidOrRefused) {
   Kinds kinds(4);
   const std::map<std::string, Family> families = {

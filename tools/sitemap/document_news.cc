@@ -90,8 +90,8 @@ absl::StatusOr<bool> DocumentNews::Send(Sender& sender, bool keep, PieceSize* pi
 absl::StatusOr<bool> DocumentNews::SendEntry(Sender& sender, uint64_t row, const FeedEntry& entry) {
   ASSIGN_OR_RETURN(const KnownPage page, state_.FindPage(entry.url, stage_));
   if (!page.staged || page.staged->row != row) return false;
-  // A poll of another site can have sent the same entry since it was staged here. It is then not
-  // sent again.
+  // A poll of another site might have sent the same entry since it was staged here. If so, the
+  // entry is not sent again.
   if (page.known && page.staged->modified <= page.modified) {
     RETURN_IF_ERROR(state_.Unstage(stage_, row));
     return false;

@@ -1,5 +1,5 @@
-// Tests that every policy crawls each page with a max interval, and that harmonic crawls even pages
-// without one. Simulates years, tick by tick.
+// Tests that every policy crawls each page that has a max interval, and that the policy harmonic
+// also crawls pages without one. Simulates months, tick by tick.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -16,8 +16,8 @@ namespace {
 constexpr int kPages = 60;
 constexpr Duration kTick = Duration::Hours(1);
 
-// Pages whose importance spans nine decades. One page is crawled at each tick. Records the longest
-// time of each page without a crawl.
+// Pages whose importance spans `decades` powers of ten. At most one page is crawled at each tick.
+// Records the longest time that each page has gone without a crawl.
 class StarvingWorld {
  public:
   StarvingWorld(const std::string& policy, Duration max_interval, double decades = 9)
@@ -88,8 +88,8 @@ INSTANTIATE_TEST_SUITE_P(All, EveryPolicy, testing::ValuesIn(CrawlPolicyNames())
                          [](const auto& test) { return std::string(test.param); });
 
 TEST(Starvation, HarmonicCrawlsEveryPage) {
-  // The value grows without bound, eventually in proportion to importance x time. Over two decades
-  // of importance, no page waits more than some hundred times as long as another.
+  // The value grows without bound, eventually in proportion to importance x time. Importance spans
+  // two powers of ten here, so no page waits more than about a hundred times as long as another.
   StarvingWorld world("harmonic", Duration(), 2);
   world.Run(10'000);
   EXPECT_LT(world.longest(), kTick * 2000);

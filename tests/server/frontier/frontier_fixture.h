@@ -62,7 +62,7 @@ class FrontierFixture : public ::testing::Test {
   StoreWithFrontier opened_;
   FrontierStore* store_ = nullptr;
   std::unique_ptr<FrontierState> state_;
-  bool tends_ = true;  // tends everything after each commit
+  bool tends_ = true;  // Commit also calls Tend until no work is left
 };
 
 // A whole frontier with a separate store.

@@ -27,7 +27,7 @@ using hostile::Socket;
 constexpr size_t kConnections = 4;
 constexpr size_t kCallsOfEach = 500;
 constexpr size_t kCallsOfAll = kConnections * kCallsOfEach;
-// The maximum number of calls inside gRPC, including those that it reads at the same time.
+// The maximum number of calls inside gRPC, including the calls that gRPC is reading at the moment.
 constexpr size_t kFewWithinGrpc = 1000;
 
 // A service that acts as if no thread handled the messages of calls until Come is called.

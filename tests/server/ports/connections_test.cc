@@ -86,7 +86,7 @@ class ConnectionsTest : public testing::Test {
     connections.Start([this](int descriptor) { holder_.Take(descriptor); });
   }
 
-  // A client that sends gRPC's preface.
+  // Returns a client that has sent the HTTP/2 preface.
   [[nodiscard]] RawSocket Client() const {
     RawSocket client(port_);
     EXPECT_TRUE(client.Send(RawSocket::Http2Preface()));
@@ -151,7 +151,7 @@ TEST_F(ConnectionsTest, SilentOnesMakeRoomTheOldestFirst) {
   EXPECT_EQ(connections.stats().accepted, 3u);
 }
 
-// One client cannot keep out another. The test tells clients apart by address.
+// One client cannot keep out another. The port tells clients apart by address.
 TEST_F(ConnectionsTest, RefusesOneTooManyOfAClient) {
   Connections connections(10, 2, clock_);
   Start(connections);
@@ -196,8 +196,8 @@ TEST_F(ConnectionsTest, LeavesPlacesForNewClients) {
     come("127.0.0.2");
     come("127.0.0.3");
   }
-  // All clients share three quarters of the places. Both of these clients have more places than a
-  // new client may have.
+  // Any client may take places in the first three quarters (core/base/shares.h). The next eighth is
+  // reserved for clients with fewer than kFewPlaces places, and both of these clients have more.
   ASSERT_TRUE(holder_.Await(48));
   bool closed = false;
   EXPECT_THAT(clients.back().Read(&closed),
@@ -208,8 +208,8 @@ TEST_F(ConnectionsTest, LeavesPlacesForNewClients) {
   EXPECT_TRUE(holder_.Await(60));
 }
 
-// The port passes on a connection that speaks HTTP/2 with all its bytes, in whatever pieces they
-// arrived.
+// If a connection speaks HTTP/2, the port passes it on. None of its bytes are lost, in whatever
+// pieces they arrived.
 TEST_F(ConnectionsTest, HandsOverWhoSpeaksHttp2AndClosesOthers) {
   Connections connections(20, 10, clock_);
   Start(connections);
@@ -265,7 +265,8 @@ TEST_F(ConnectionsTest, ClosesWhoSaysNothingInTime) {
   EXPECT_EQ(connections.stats().open, 2u);
 }
 
-// Handshakes run on the threads of gRPC that serve all clients.
+// gRPC does handshakes on the threads that serve all clients, so the port hands over only a few at
+// a time.
 TEST_F(ConnectionsTest, HandsOverFewHandshakesAtATimeByTurnsOfNetworks) {
   SetClock clock;
   Connections connections(200, 100, clock, Speech::kTls);
@@ -283,7 +284,7 @@ TEST_F(ConnectionsTest, HandsOverFewHandshakesAtATimeByTurnsOfNetworks) {
   for (size_t i = 0; i < at_once + 5; ++i) greedy.push_back(connect("127.0.0.2"));
   ASSERT_TRUE(holder_.Await(at_once));
   const RawSocket honest = connect("127.0.0.1");
-  // The last greedy connection closes before its turn.
+  // The last greedy connection closes before it is handed over.
   greedy.back().Close();
   EXPECT_EQ(holder_.CountFrom("127.0.0.2"), at_once);
   for (size_t i = 1; i <= 2; ++i) {
@@ -304,8 +305,8 @@ TEST_F(ConnectionsTest, HandsOverFewHandshakesAtATimeByTurnsOfNetworks) {
   EXPECT_EQ(holder_.CountFrom("127.0.0.1"), 2U);
 }
 
-// Previously, a connection with two bytes took a place among the handshakes for a second, for each
-// network in turn.
+// Previously, a connection that had sent only two bytes counted as a handshake in progress for up
+// to a second, and connections from several networks could do this in turn.
 TEST_F(ConnectionsTest, HandsOverNoHandshakeThatHasNotComeWhole) {
   SetClock clock;
   Connections connections(200, 100, clock, Speech::kTls);
@@ -327,7 +328,8 @@ TEST_F(ConnectionsTest, HandsOverNoHandshakeThatHasNotComeWhole) {
   EXPECT_TRUE(slow.back().Send(hello.substr(260)));
   holder_.AnswerAll();
   EXPECT_TRUE(holder_.Await(2));
-  // A record has 1 byte to 16 KiB, and a handshake begins with a ClientHello.
+  // These heads are wrong: the first record is too long and the second is empty. The third message
+  // is not a ClientHello, and the fourth is too long.
   for (const char* head : {"\x16\x03\x01\x40\x01\x01\0\0\0", "\x16\x03\x01\0\0\x01\0\0\0",
                            "\x16\x03\x01\0\4\x02\0\0\0", "\x16\x03\x01\0\4\x01\x01\0\0"}) {
     const RawSocket wrong(port_);
@@ -338,8 +340,8 @@ TEST_F(ConnectionsTest, HandsOverNoHandshakeThatHasNotComeWhole) {
   }
 }
 
-// A ClientHello can come in several records. Previously, a record took the place when only its head
-// had arrived.
+// A ClientHello can come in several records. Previously, a connection counted as a handshake in
+// progress as soon as the head of a record had arrived.
 TEST_F(ConnectionsTest, HandsOverNoHandshakeWhoseRecordsHaveNotAllCome) {
   SetClock clock;
   Connections connections(200, 100, clock, Speech::kTls);
@@ -374,7 +376,7 @@ TEST_F(ConnectionsTest, HandsOverNoHandshakeWhoseRecordsHaveNotAllCome) {
   EXPECT_TRUE(closed);
 }
 
-// Previously, the thread was woken continually if there were bytes after urgent data.
+// Previously, bytes after urgent data woke the port's thread again and again.
 TEST_F(ConnectionsTest, UrgentBytesAreBytesLikeOthers) {
   Connections connections(10, 10, clock_);
   Start(connections);
@@ -388,7 +390,7 @@ TEST_F(ConnectionsTest, UrgentBytesAreBytesLikeOthers) {
   EXPECT_TRUE(closed);
 }
 
-// By now, the number of a descriptor that gRPC has closed might belong to a file.
+// After gRPC closes a descriptor, its number can be reused for a file.
 TEST_F(ConnectionsTest, DoesNotTakeAFileForAConnection) {
   Connections connections(1, 1, clock_);
   Start(connections);

@@ -32,7 +32,8 @@ std::string Many(int times, const std::string& frame) {
   return frames;
 }
 
-// The excess that a watch finds in `frames` after the preface, fed in pieces of `piece` bytes.
+// Returns the limit that the frames exceed, as FrameWatch::excess names it. The watch takes the
+// preface and the frames in pieces of `piece` bytes.
 std::string ExcessOf(const std::string& frames, size_t piece, bool settings_sent = true) {
   FrameWatch watch(kFew);
   const std::string asks = Http2Frame(4, 0, 0, "") + Http2Frame(6, 0, 0, std::string(8, 'p'));
@@ -79,7 +80,8 @@ TEST(FrameWatch, BoundsAnswersToWhatWasNotSent) {
   EXPECT_EQ(ExcessOf(Many(106, ping)), "answers to pings that were not sent");
   EXPECT_EQ(ExcessOf(Many(5, update)), "");
   EXPECT_EQ(ExcessOf(Many(6, update)), "updates of windows");
-  // Each call allows four updates, and each sent DATA frame one more for each four bytes.
+  // Each call allows four updates. Each DATA frame that the server sends allows four, too, and one
+  // more for every four of its bytes.
   EXPECT_EQ(ExcessOf(hostile::Http2Call(1, "/a.B/C") + Many(9, update)), "");
   FrameWatch reader(kFew);
   reader.Sending(Http2Frame(4, 0, 0, "") + Many(10, Http2Frame(0, 0, 1, "data")));
@@ -115,7 +117,7 @@ TEST(FrameWatch, BoundsCallsUntilTheSettingsAreTakenIn) {
 }
 
 // If a client acknowledges settings before they are sent, gRPC 1.51 ignores the settings.
-// Previously, 1.4 MB of calls took 1.8 GB in this way.
+// Previously, 1.4 MB of calls used 1.8 GB of memory in this way.
 TEST(FrameWatch, SettingsThatWereNotSentCannotBeTakenIn) {
   const std::string early = Http2Frame(4, 1, 0, "") + Many(201, hostile::Http2Call(1, "/a.B/C"));
   EXPECT_EQ(ExcessOf(early, 100, /*settings_sent=*/false),
@@ -155,13 +157,15 @@ std::string InFrames(uint64_t stream, const std::string& bytes, size_t each) {
 
 TEST(FrameWatch, TakesMessagesOfAnySize) {
   for (const size_t size : {0, 1, 200, 300, 1000, 70'000}) {
-    // One message in a frame, many in a frame, and large ones in gRPC's usual pieces.
+    // Each message is one frame. Then the messages are split into frames of 16 KiB, and then into
+    // the smallest frames that do not count as scraps.
     EXPECT_EQ(ExcessOf(Opened(1) + Many(20, InFrames(1, Message(size), 100'000)), 1000), "")
         << size;
     EXPECT_EQ(ExcessOf(Opened(1) + InFrames(1, Many(20, Message(size)), 16'384), 1000), "") << size;
     EXPECT_EQ(ExcessOf(Opened(1) + InFrames(1, Many(20, Message(size)), 256), 1000), "") << size;
   }
-  // The prefix of each message has a separate frame, and a window ends inside the message.
+  // The prefix of each message has a separate frame. The rest of the message is split in two, as if
+  // the window had ended there.
   const std::string cut = Message(100);
   EXPECT_EQ(ExcessOf(Opened(1) + Many(20, Http2Frame(0, 0, 1, cut.substr(0, 5)) +
                                               Http2Frame(0, 0, 1, cut.substr(5, 20)) +
@@ -176,7 +180,7 @@ TEST(FrameWatch, TakesMessagesOfAnySize) {
         Http2Frame(0, 0, 1, message.substr(at, 300)) + Http2Frame(0, 0, 3, message.substr(at, 300));
   }
   EXPECT_EQ(ExcessOf(Opened(1) + Opened(3) + Many(10, frames), 1000), "");
-  // With padding: its length, the message, the padding.
+  // A frame with padding holds the length of the padding, the message, and the padding.
   const std::string padded = "\x03" + Message(20) + "ppp";
   EXPECT_EQ(ExcessOf(Opened(1) + Many(20, Http2Frame(0, 8, 1, padded)), 11), "");
 }
@@ -201,7 +205,7 @@ TEST(FrameWatch, BoundsScrapsOfMessages) {
   EXPECT_EQ(ExcessOf(taken_back), "");
 }
 
-// gRPC ignores frames of streams that it does not have open, so these frames must not hide others.
+// gRPC ignores frames of streams that are not open, so these frames must not hide others.
 TEST(FrameWatch, ScrapsHideBehindNoOtherStreams) {
   const std::string excess = "frames that bring almost nothing";
   for (const uint64_t first : {1, 2, 0x7f000001}) {
@@ -297,7 +301,7 @@ uint64_t BytesOf(const std::vector<std::pair<uint64_t, uint64_t>>& parts) {
 TEST(FrameWatch, SaysWhatItHolds) {
   FrameWatch watch(kFew);
   uint64_t taken = 0;
-  // The bytes are fed one by one, because gRPC acts when a frame has arrived as a whole.
+  // The bytes are fed one by one, because gRPC acts only when a frame has arrived as a whole.
   const auto take = [&](const std::string& frames) {
     for (const char byte : frames) EXPECT_TRUE(watch.Take({&byte, 1}));
     taken += frames.size();
@@ -348,8 +352,7 @@ TEST(FrameWatch, SaysWhatItHolds) {
   EXPECT_EQ(take(Http2Frame(1, 4, 9, "key:of the fleet")), WireHeld());
 }
 
-// Previously, 2,047 messages of five bytes that were not read took 16 MB, of which nothing was
-// counted.
+// Previously, 2,047 unread messages of five bytes used 16 MB of memory, none of which was counted.
 TEST(FrameWatch, CountsUnreadMessagesByTheBlocksThatTheyKeep) {
   constexpr uint64_t kBlock = MessageFrames::kBlockBytes;
   FrameWatch watch(kFew);
@@ -375,7 +378,7 @@ TEST(FrameWatch, CountsUnreadMessagesByTheBlocksThatTheyKeep) {
     take(small);
   }
   EXPECT_EQ(watch.held().bytes, 51 * kBlock) << "the messages of the other stream were read";
-  // However many messages are read before it, the last message of a block keeps the block.
+  // The last unread message of a block keeps the block, even if all messages before it are read.
   EXPECT_EQ(take(small), 51 * kBlock);
   EXPECT_EQ(open_window(1, 5), 50 * kBlock);
   EXPECT_EQ(open_window(1, 5 * 48 + 3), 2 * kBlock) << "half a message is none";
@@ -412,7 +415,7 @@ TEST(FrameWatch, BoundsFramesOfCallsThatAreOver) {
   EXPECT_EQ(ExcessOf(Opened(1) + Many(5001, stray), 100'000), "frames of calls that are over");
 }
 
-// One connection of another server carries the calls of all its clients.
+// One connection of another server carries the calls of all clients of that server.
 TEST(FrameWatch, AServerOfTheFleetMayTakeBackAnyNumberOfCalls) {
   std::string taken_back;
   for (uint64_t stream = 3; stream < 900; stream += 2) {

@@ -216,7 +216,7 @@ TEST_P(Frames, ANumberWithoutAnEndIsCut) {
   EXPECT_TRUE(server.Serves());
 }
 
-// CONTINUATION flood (VU#421644), and the third part of CVE-2023-33953: each single frame is within
+// CONTINUATION flood (VU#421644), and the third part of CVE-2023-33953: each frame alone is within
 // limits.metadata_bytes.
 TEST_P(Frames, HeadersWithoutAnEndAreCut) {
   WireServer server(GetParam());
@@ -400,7 +400,8 @@ TEST_P(Frames, WhatIsWrongWithOneCallMakesNoOtherDifferent) {
   EXPECT_TRUE(server.Serves());
 }
 
-// An honest client may cancel 900 calls at once, as many as it may have.
+// An honest client may cancel all its open calls at once. This test cancels 900; a connection may
+// have 1000 open calls.
 TEST_P(Frames, HonestCallsMayEndTogether) {
   WireServer server(GetParam());
   Socket socket = server.Open();

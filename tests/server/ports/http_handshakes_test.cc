@@ -150,7 +150,7 @@ TEST_F(HttpHandshakes, OfOneClientAreFewAtATime) {
   }
   EXPECT_TRUE(late->Shakes());
   EXPECT_EQ(begun_, 20);
-  // The unfinished handshakes end, so the late client gets its turn.
+  // The unfinished handshakes end, so the handshake of the late client can begin.
   silent.clear();
   EXPECT_TRUE(late->ShakeHands());
   EXPECT_THAT(late->Ask(), testing::HasSubstr("well"));
@@ -184,8 +184,8 @@ TEST_F(HttpHandshakes, OfClosedConnectionsKeepFewDescriptors) {
   slow_ = true;
   Start(std::move(options));
   const size_t before = OpenDescriptors();
-  // The first client occupies the thread of the handshakes. The others wait behind it, four from
-  // each network, and evict each other.
+  // The first client blocks the thread that does handshakes. The others, four from each network,
+  // wait behind the first client and evict each other.
   std::vector<std::unique_ptr<TlsClient>> clients;
   for (int network = 2; network < 20; ++network) {
     for (int i = 0; i < 4; ++i) {

@@ -1,4 +1,4 @@
-// Tests the HTTP port with clients that are slow, many, greedy, or faulty.
+// Tests the HTTP port with many clients, and with slow, greedy and faulty clients.
 #include "server/ports/http_port.h"
 
 #include <sys/resource.h>
@@ -35,7 +35,7 @@ std::string Get(const std::string& path, const std::string& fields = "") {
   return "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n" + fields + "\r\n";
 }
 
-// Returns time limits that no test reaches, unless it sets others.
+// Returns options with time limits that no test reaches. Tests can lower individual limits.
 HttpOptions Patient() {
   const Duration hour = Duration::Seconds(3600);
   return {.request_time = hour, .idle_time = hour, .answer_time = hour};
@@ -111,8 +111,8 @@ TEST_F(HttpPortTest, AnswersAProbeBesideClientsThatNeverFinish) {
   }
 }
 
-// Previously, a new connection waited once for each new connection before it, each time for a
-// request of every busy connection.
+// Previously, each time the port took one new connection, it then answered a request of every busy
+// connection. So a new connection waited for this once for each new connection before it.
 TEST_F(HttpPortTest, TakesNewConnectionsTogether) {
   CloseGate();
   HttpOptions options = Patient();
@@ -280,7 +280,7 @@ TEST_F(HttpPortTest, RefusesWhatIsTooLarge) {
   };
   EXPECT_EQ(Ask(with_body(limits::kMaxHttpBodyBytes)).body, "16384\n");
   EXPECT_EQ(Ask(with_body(limits::kMaxHttpBodyBytes + 1)).status(), 413);
-  // The header alone announces a gigabyte, so the port refuses it.
+  // The port refuses this request by its header, which announces a gigabyte.
   EXPECT_EQ(
       Ask("POST /post HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\n\r\n").status(),
       413);
@@ -368,7 +368,8 @@ TEST_F(HttpPortTest, ALargeBodyThatComesTooSlowlyEnds) {
   EXPECT_EQ(port_->stats().evicted, 0u);
 }
 
-// Opens an upload that has a place. It has sent enough that the rest may take minutes.
+// Opens an upload that has a place, and sends all but its last byte. After so many bytes, the port
+// lets the rest take minutes.
 RawClient NearlyUpload(int port, const std::string& of) {
   RawClient client(port, OfClient(of,
                                   "POST /upload HTTP/1.1\r\nHost: localhost\r\n"
@@ -389,7 +390,7 @@ TEST_F(HttpPortTest, ALargeBodyThatTakesLongGivesItsPlaceToTheNext) {
     while (Ask(OfClient(of, kWholeUpload)).body != "50000\n") {
     }
   };
-  // A client that uses its whole share can replace only one of its uploads.
+  // The upload of a client that uses its whole share can replace only an upload of this client.
   upload("b");
   EXPECT_TRUE(second.Ended());
   EXPECT_EQ(port_->stats().evicted, 1u);
@@ -630,7 +631,7 @@ TEST_F(HttpPortTest, WaitsForDescriptors) {
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
   rlimit none = before;
-  none.rlim_cur = 3;  // open descriptors stay, and as many can be polled
+  none.rlim_cur = 3;  // open descriptors stay open; poll accepts at most this many
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
   client.Connect(number_);
   client.Send(kProbe);

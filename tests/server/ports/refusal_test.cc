@@ -72,7 +72,7 @@ TEST(Refusal, SurvivesAnyBytes) {
     Refusal refusal("full");
     std::string bytes(random() % 300, '\0');
     for (char& each : bytes) each = static_cast<char>(random() % 4 == 0 ? random() : random() % 5);
-    // The refusal has at most one answer for each frame header.
+    // The refusal gives at most one answer to each frame header.
     EXPECT_LE(refusal.Answer(bytes).size(), bytes.size() / 9 * 100 + 100);
   }
 }

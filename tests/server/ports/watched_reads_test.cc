@@ -161,8 +161,8 @@ TEST_F(WatchedReadsTest, AreHeldBackUntilCallsAreTakenUp) {
   EXPECT_GT(Receive().size(), WireTurns::kPiece);
 }
 
-// gRPC reads a connection until no more comes, and the thread that reads looks at no other
-// connection meanwhile.
+// gRPC reads a connection until no more bytes come. Meanwhile, the thread that reads it looks at no
+// other connection.
 TEST_F(WatchedReadsTest, AreInterruptedSoThatOtherConnectionsAreRead) {
   ASSERT_TRUE(WatchSocket(own_, limits_, books_));
   const std::string opened = Opened();
@@ -207,7 +207,7 @@ TEST_F(WatchedReadsTest, CallsOfClosedConnectionsAreLeftBehind) {
   EXPECT_EQ(turns_->left_behind(), 0U);
 }
 
-// If a stopping server read on, it would first answer all calls that clients have sent.
+// If a stopping server continued to read, it would first answer all calls that clients have sent.
 TEST_F(WatchedReadsTest, NothingIsReadOnceTheServerEnds) {
   ASSERT_TRUE(WatchSocket(own_, limits_, books_));
   EXPECT_TRUE(client_->Send(Opened()));
@@ -216,8 +216,8 @@ TEST_F(WatchedReadsTest, NothingIsReadOnceTheServerEnds) {
   EXPECT_EQ(errno, ECONNRESET);
 }
 
-// Answers that are encrypted might not be sent yet. If the client reads nothing, its calls stay
-// held until these bytes have left.
+// Answers can be encrypted, but not sent yet. If the client reads nothing, its calls stay held
+// until the encrypted bytes have left.
 TEST_F(WatchedReadsTest, CallsAreHeldUntilWhatWasEncryptedHasLeft) {
   const TempDir dir;
   const TestAuthority authority;

@@ -70,7 +70,8 @@ TEST_F(WireSharesTest, NewcomersFindAPlace) {
   for (const auto& one : greedy) EXPECT_EQ(one->Hold(WireAccount::kFree), "");
 }
 
-// Shares are counted in steps, so a connection that opens and ends calls asks only once.
+// Shares are counted in steps. So a connection that opens and ends a few calls does not have to ask
+// for each of them.
 TEST_F(WireSharesTest, CountsBySteps) {
   const auto one = Connect(1);
   const auto other = Connect(1);

@@ -144,9 +144,9 @@ TEST_F(WireTurnsTest, CallsThatGrpcNeverMakesAreForgotten) {
   Open(1, 2 * WireTurns::kFew, 1);
   EXPECT_GE(turns_.MayRead(NetworkNumber(1), 1), WireTurns::kPiece) << "gRPC has few";
   LookForAnAge();
-  // The calls of network 2 are opened in a later age. gRPC has created only one call of network 1,
-  // and the server has not heard it yet. This call might come after the others of network 1, so
-  // none of them is forgotten.
+  // The calls of network 2 are opened in a later age (WireTurns::Look). gRPC has created only one
+  // call of network 1, and the server has not heard it yet. Until the server hears this call, no
+  // call of its age is forgotten.
   Open(2, WireTurns::kFew);
   EXPECT_EQ(turns_.MayRead(NetworkNumber(1), 1), 0U);
   for (int i = 0; i < 10; ++i) LookForAnAge();
@@ -174,7 +174,7 @@ TEST_F(WireTurnsTest, ForgottenCallsDoNotAddUp) {
   }
 }
 
-// A thread of gRPC reads one connection until it may read no more of it. Meanwhile, other
+// A thread of gRPC reads one connection until no more of it may be read. Meanwhile, other
 // connections wait for the thread.
 TEST_F(WireTurnsTest, ConnectionsOfANetworkHaveRunsByTurns) {
   const IpAddress busy = NetworkNumber(1);
