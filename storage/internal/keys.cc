@@ -90,11 +90,16 @@ std::string SlotPrefix(Slot slot) {
 }
 
 std::optional<PageNumber> ParsePageKey(std::string_view key) {
+  const std::optional<PageNumber> number = ParsePagePosition(key);
+  return number && SerialOf(*number) > 0 ? number : std::nullopt;
+}
+
+std::optional<PageNumber> ParsePagePosition(std::string_view key) {
   if (key.size() != kPageKeyBytes) return std::nullopt;
   uint64_t bytes = 0;
   std::memcpy(&bytes, key.data(), sizeof(bytes));
   const PageNumber number(__builtin_bswap64(bytes));
-  if (SlotOf(number).value() >= limits::kSlots || SerialOf(number) == 0) return std::nullopt;
+  if (SlotOf(number).value() >= limits::kSlots) return std::nullopt;
   return number;
 }
 

@@ -55,6 +55,9 @@ struct EpochPartKeyParts {
 
 // The Parse functions return nullopt for bytes that no function above composes.
 [[nodiscard]] std::optional<PageNumber> ParsePageKey(std::string_view key);
+// A position among the pages: the key of a page, or serial 0, which is before the first page of a
+// slot.
+[[nodiscard]] std::optional<PageNumber> ParsePagePosition(std::string_view key);
 [[nodiscard]] std::optional<HostKeyParts> ParseHostKey(std::string_view key);
 [[nodiscard]] std::optional<LeaseKeyParts> ParseLeaseKey(std::string_view key);
 [[nodiscard]] std::optional<uint8_t> ParseSourceKey(std::string_view key);

@@ -104,8 +104,8 @@ StatusOr<ListResult> PageReads::List(const ListQuery& query, std::string_view to
     end = FirstNumber(slot + 1);
   }
   if (!token.empty()) {
-    // A token is the key of the last page read.
-    const std::optional<PageNumber> last = ParsePageKey(token);
+    // A token is the key of the last page read, or a position between two pages.
+    const std::optional<PageNumber> last = ParsePagePosition(token);
     if (!last || *last < from || *last >= end) {
       return InvalidArgument("page_token: no list has issued it");
     }
@@ -124,7 +124,7 @@ StatusOr<ListResult> PageReads::List(const ListQuery& query, std::string_view to
     }
   }
   ASSIGN_OR_RETURN(const PageNumber place, PlaceOf(cursor));
-  // The token names the page before `place`, as if that had been the last page read.
+  // The token names the position before `place`, as if that had been the last page read.
   if (cursor.left_off()) result.next_token = PageKeyOf(PageNumber(place.value() - 1));
   return result;
 }

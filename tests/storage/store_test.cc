@@ -332,6 +332,35 @@ TEST_F(StoreTest, ReadsOfManyPagesLeaveOffAmongRemovedRows) {
   EXPECT_GE(reads, 1 + kRemoved / kMost);
 }
 
+// A list that leaves off at the first page of a slot goes on there. Previously, it refused its own
+// token.
+TEST_F(StoreTest, ListsLeaveOffBetweenSlots) {
+  constexpr size_t kRemoved = 10'000;
+  const auto store = OpenOrDie(dir_ / "db", SmallStore());
+  const std::vector<std::string> hosts = HostsBySlot(kRemoved + 1);
+  std::vector<PageRecord> pages;
+  for (const std::string& host : hosts) pages.push_back(random_.Page(host, 0, 1));
+  Changes added;
+  Changes removed;
+  for (const PageRecord& page : pages) {
+    added.pages.push_back(Created(page));
+    if (&page != &pages.back()) removed.removed_pages.push_back(&page);
+  }
+  ASSERT_TRUE(store->Commit(added).ok());
+  ASSERT_TRUE(store->Commit(removed).ok());
+  std::vector<std::string> found;
+  std::string token;
+  int reads = 0;
+  do {
+    const StatusOr<ListResult> list = store->List({}, token, 10);
+    ASSERT_TRUE(list.ok()) << list.status();
+    for (const PageRecord& page : list->pages) found.push_back(page.host);
+    token = list->next_token;
+  } while (!token.empty() && ++reads < 100);
+  EXPECT_THAT(found, testing::ElementsAre(hosts.back()));
+  EXPECT_GE(reads, 2);
+}
+
 // Pages of one host that were added and removed do not slow down reads of other slots.
 TEST_F(StoreTest, ReadsOfASlotEndBeforeTheRemovedRowsOfTheNext) {
   const auto store = OpenOrDie(dir_ / "db", SmallStore());
