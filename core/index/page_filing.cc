@@ -42,6 +42,10 @@ constexpr double kFarOff = 1.0 / 4;
 // waiting.
 constexpr double kNear = 1.0 / 512;
 
+// Pages whose value stands still wait in pool 0, except those of a host with this many pages or
+// more, which wait in the pool of the host.
+constexpr uint32_t kManyOfAHost = 64;
+
 // S(x) = V/(dV/ds) of `greedy`, (e^x - 1 - x)/x, to within 3e-6.
 inline Slowness PlainSlowness(double x) {
   if (x > 2) {
@@ -275,7 +279,10 @@ void PageFiling::FileByValue(PageRow row, Crossing crossing, Sleeping sleeping,
   const ValueJet jet = CrawlValueJet(value, s);
   if (still) {
     if (!rival) {
-      Wait(row, 0, jet.value, kInfinity);
+      // If the host is blocked, every pick would have to move some of these pages from pool 0 to
+      // the pool of the host before it finds others.
+      const bool with_host = Blocked(row.host()) || hosts_[row.host()].pages >= kManyOfAHost;
+      Wait(row, with_host ? waiting_.PoolOf(row.host()) : 0, jet.value, kInfinity);
       return;
     }
   } else if (sleeping != Sleeping::kDue && (jet.value < threshold_.value() || rival)) {

@@ -374,7 +374,8 @@ void PriceIndex::Impl::LeaveBlocked(size_t* parks) {
 
 void PriceIndex::Impl::WakeFirst(uint32_t pool, double rival) {
   const PageRow row = pages_[waiting_.pools().First(pool).page()];
-  if (pool != 0) waiting_.pools().price(pool) = rival;
+  // The bounds of pages that stand still do not depend on the price.
+  if (pool != 0 && row.record().running()) waiting_.pools().price(pool) = rival;
   (void)Unfile(row);
   File(row, {}, rival);
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <random>
 #include <string>
@@ -490,6 +491,40 @@ TEST(PriceIndex, EqualPagesOfTakenHostsHideNoneOfFreeHosts) {
     EXPECT_EQ(host == HostId(0), tick % 10 == 0) << "the site is worth more when it is free";
     index.Suspend(pick->page);
     index.SetHostFree(host, now + Duration::Seconds(1));
+  }
+}
+
+// Pages that were never crawled, most of them of one site that comes first. Previously, a pick
+// moved 256 pages of the site out of the way, and found nothing while more of them were left.
+TEST(PriceIndex, NewPagesOfATakenHostHideNoneOfFreeHosts) {
+  constexpr uint32_t kOfOneHost = 100'000;
+  constexpr uint32_t kOfOthers = 2000;
+  constexpr Instant kStart = Instant::FromMicros(10'000'000'000'000);
+  Random random(9);
+  for (const bool picked_before : {false, true}) {
+    PriceIndex index;
+    IndexEntry entry = GreedyPage(random, 0, kStart);
+    entry.exponent = std::numeric_limits<double>::infinity();
+    entry.rates.importance = 1;
+    for (uint32_t page = 0; page < kOfOthers; ++page) {
+      entry.host = HostId(1 + page);
+      index.Put(PageId(page), entry);
+    }
+    if (picked_before) index.Suspend(index.Best(kStart)->page);
+    entry.host = HostId(0);
+    entry.rates.importance = 2;
+    for (uint32_t page = kOfOthers; page < kOfOthers + kOfOneHost; ++page) {
+      index.Put(PageId(page), entry);
+    }
+    for (int tick = 0; tick < 200; ++tick) {
+      const Instant now = kStart + Duration::Millis(100 * tick);
+      const std::optional<IndexPick> pick = index.Best(now);
+      ASSERT_TRUE(pick) << "tick " << tick;
+      const HostId host = index.HostOf(pick->page);
+      EXPECT_EQ(host == HostId(0), tick % 10 == 0) << "the site is worth more when it is free";
+      index.Suspend(pick->page);
+      index.SetHostFree(host, now + Duration::Seconds(1));
+    }
   }
 }
 
