@@ -165,10 +165,14 @@ TEST_F(PollerTest, UrlsThatAreTooLongTakeNoPlace) {
   std::string accents;
   for (int i = 0; i < 2900; ++i) accents += "\xc3\xa9";
   const std::string longest(8000, 'a');
-  site_.Put("/map", Map({{"/" + longest, ""}, {"/" + accents, ""}, {"/" + longest + longest, ""}}));
+  const std::string braces(4000, '{');
+  site_.Put("/map", Map({{"/" + longest, ""},
+                         {"/" + accents, ""},
+                         {"/" + longest + longest, ""},
+                         {"/" + braces, ""}}));
   const DocumentReport report = Poll(site_.url() + "/map").at(0);
-  EXPECT_EQ(report.bad_urls, 2U);
-  EXPECT_THAT(report.left_out.front(), HasSubstr("its URL is longer than 8192 bytes"));
+  EXPECT_EQ(report.bad_urls, 3U);
+  EXPECT_THAT(report.left_out.front(), HasSubstr("at most 8192 are allowed"));
   EXPECT_THAT(notes_.Take(), testing::ElementsAre(Page("/" + longest)));
   EXPECT_TRUE(state_->FindPage(site_.url() + "/" + longest)->known);
   EXPECT_FALSE(state_->FindPage(site_.url() + "/" + accents)->known);

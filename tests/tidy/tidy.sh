@@ -31,8 +31,8 @@ forbid '(std::(mutex|shared_mutex|recursive_mutex|condition_variable)|absl::(Mut
 forbid '#include [<"](grpc|google/protobuf|freshet/v1|server/|tools/)' storage -- 'storage/ knows neither RPC nor the server'
 # Logs and the terminal share the code that shows untrusted text safely.
 forbid '#include "(storage/|server/|core/([^b]|base/([^nsw]|s[^a])))' tools/cli -- 'the clients link the API only'
-forbid '#include "(storage/|server/|tools/(demo|sim|what_if)/|core/([^b]|base/([^ilpsu]|i[^p]|l[^i]|p[^u]|s[^at]|u[^n])))|#include [<"](grpc|freshet/v1)' \
-  tools/sitemap -- 'polling sites knows addresses, limits, status and units of the core, and no server'
+forbid '#include "(storage/|server/|tools/(demo|sim|what_if)/|core/([^b]|base/([^ilpsu]|i[^p]|l[^i]|p[^u]|s[^at]|u[^nr])))|#include [<"](grpc|freshet/v1)' \
+  tools/sitemap -- 'polling sites knows addresses, URLs, limits, status and units of the core, and no server'
 # The folders of the server, then its top files; later ones may use earlier ones.
 top='(server|logging|maintenance|monitor|reload|check_config|serving|starting|store_options|verify)\.h'
 forbid '#include "server/([^/]*"|(logs|config|engine|ports|api|ops)/)' server/base -- 'server/base is below all else of the server'

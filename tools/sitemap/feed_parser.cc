@@ -137,6 +137,7 @@ class Reading {
   uint64_t entries_ = 0;
   int namespaces_ = 0;         // open namespaces
   std::vector<int> declared_;  // namespaces declared by each open element
+  uint64_t joined_ = 0;        // xml:base values so far
   // Open xml:base values, each with the depth of its element.
   std::vector<std::pair<int, std::string>> bases_;
   FeedEntry entry_;
@@ -207,6 +208,9 @@ void Reading::Start(const Name& name, int namespaces, const Attributes& attribut
 // Notes the xml:base of the current element, if it has one.
 void Reading::StartBase(std::string_view base) {
   if (base.empty() || base.size() > kMaxFeedBaseBytes) return;
+  if (++joined_ > kMaxFeedBases) {
+    return Refuse(fmt::format("the document has more than {} xml:base", kMaxFeedBases));
+  }
   std::string joined = JoinUrls(Base(), std::string(cli::Trimmed(base)));
   if (joined.size() <= kMaxFeedBaseBytes) bases_.emplace_back(depth_, std::move(joined));
 }

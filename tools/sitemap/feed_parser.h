@@ -27,6 +27,8 @@ inline constexpr uint64_t kMaxFeedEntries = 50'000;
 inline constexpr size_t kMaxFeedTextBytes = 16 << 10;
 // The maximum size of an xml:base, joined with the outer one. A longer one is ignored.
 inline constexpr size_t kMaxFeedBaseBytes = 2048;
+// The maximum number of elements with an xml:base. Joining two URLs takes some 100 microseconds.
+inline constexpr uint64_t kMaxFeedBases = 2 * kMaxFeedEntries;
 // The maximum number of undeclared prefixes. The parser reports each of them.
 inline constexpr uint64_t kMaxFeedPrefixFaults = 500'000;
 // The maximum number of namespaces that are declared at one place of a document.

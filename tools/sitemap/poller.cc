@@ -9,9 +9,9 @@
 #include <string_view>
 #include <utility>
 
-#include "core/base/limits.h"
 #include "core/base/safe_text.h"
 #include "core/base/status.h"
+#include "core/base/url.h"
 #include "tools/sitemap/document.h"
 
 namespace freshet::sitemap {
@@ -22,11 +22,14 @@ using Result = DocumentReport::Result;
 
 constexpr size_t kShownUrlBytes = 200;
 
-// Returns the length of a URL after escaping bytes that no URL may have.
-size_t EscapedBytes(std::string_view url) {
-  size_t bytes = 0;
-  for (const char byte : url) bytes += byte > ' ' && byte < '\x7f' ? 1 : 3;
-  return bytes;
+// Returns why the server would refuse the URL; "" = it would take it.
+std::string WhyNoPage(const std::string& url) {
+  const Status status = Canonicalise(url).status();
+  if (status.ok()) return "";
+  std::string why(status.message());
+  constexpr std::string_view kField = "url: ";
+  if (why.starts_with(kField)) why.erase(0, kField.size());
+  return why;
 }
 
 bool IsUrl(std::string_view text) { return text.find("://") != std::string_view::npos; }
@@ -211,6 +214,7 @@ bool Poller::Leave(const Named& named, uint64_t row, const FeedEntry& entry,
                    DocumentReport* report) const {
   const bool document = named.robots || entry.kind == FeedKind::kIndex;
   std::string why;
+  std::string no_page;
   if (entry.url.empty()) {
     ++report->without_url;
     why = "it names no URL";
@@ -223,10 +227,10 @@ bool Poller::Leave(const Named& named, uint64_t row, const FeedEntry& entry,
   } else if (document ? !MayNameDocument(named, entry.site) : !MayNamePage(named, entry.site)) {
     ++report->other_hosts;
     why = "it is of another host";
-  } else if (EscapedBytes(entry.url) > limits::kMaxUrlBytes) {
+  } else if (!document && !(no_page = WhyNoPage(entry.url)).empty()) {
     // The server would refuse this entry, but the state would keep it, so it is left out.
     ++report->bad_urls;
-    why = fmt::format("its URL is longer than {} bytes", limits::kMaxUrlBytes);
+    why = fmt::format("its URL {}", no_page);
   } else if (document && report->name_bytes + entry.url.size() > kMaxNamesBytes) {
     ++report->bad_urls;
     why = fmt::format("with it, URLs of documents have more than {} MiB", kMaxNamesBytes >> 20);
