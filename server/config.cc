@@ -1,5 +1,8 @@
 #include "server/config.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <memory>
@@ -58,11 +61,16 @@ Status CheckYamlShape(std::string_view yaml) {
 }
 
 StatusOr<std::string> ReadSettingsFile(const std::string& path, size_t most) {
-  // A std::ifstream would read a directory as an empty file.
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
-                                                             &std::fclose);
+  // O_NONBLOCK: opening a named pipe would wait for a writer.
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
+      descriptor < 0 ? nullptr : fdopen(descriptor, "rb"), &std::fclose);
   if (file == nullptr) {
     return NotFound("cannot open {}: {}", path, std::generic_category().message(errno));
+  }
+  struct stat kind {};
+  if (fstat(descriptor, &kind) != 0 || !S_ISREG(kind.st_mode)) {
+    return NotFound("cannot read {}: it is no regular file", path);
   }
   std::string text(most + 1, '\0');
   text.resize(std::fread(text.data(), 1, text.size(), file.get()));

@@ -1,5 +1,7 @@
 #include "server/config.h"
 
+#include <sys/stat.h>
+
 #include <cmath>
 #include <fstream>
 
@@ -400,6 +402,16 @@ TEST(Config, NamesWhatIsMissingForTls) {
               HasSubstr("'everything' is not one of"));
   EXPECT_TRUE(Apply("auth: {open: [metrics, console, reflection]}").ok());
   EXPECT_THAT(ErrorOf(Apply("reload: {interval: 0}")), HasSubstr("reload.interval: "));
+}
+
+// Opening a named pipe waits for a writer. Previously, a reload waited for ever, and the server
+// could not be stopped.
+TEST(Config, ReadsRegularFilesAlone) {
+  const TempDir dir;
+  const std::string pipe = dir / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THAT(ErrorOf(ReadSettingsFile(pipe, 100).status()), HasSubstr("it is no regular file"));
+  EXPECT_FALSE(ReadSettingsFile(dir.path(), 100).ok());
 }
 
 TEST(Config, ParsesAddresses) {
