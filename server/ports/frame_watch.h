@@ -77,7 +77,9 @@ class FrameWatch {
   // The calls of the client. A call is open until the client has cancelled it, or the kernel has
   // accepted all of gRPC's answer.
   [[nodiscard]] WireCalls calls() const {
-    return {.opened = opened_, .open = messages_.open() + answers_in_write_};
+    return {.opened = opened_,
+            .open = messages_.open() + answers_in_write_,
+            .silent = messages_.silent()};
   }
   // The work that the client's bytes have caused gRPC so far, in units: 1 for each frame and each
   // message, and kWorkOfCall for each call.

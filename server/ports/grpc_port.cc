@@ -115,6 +115,7 @@ class GrpcPort::CallBook final : public grpc::ContextAllocator {
     const auto found = calls_.find(&context);
     CHECK(found != calls_.end(), "a call of another book");
     found->second.network = network;
+    if (turns_.TakeSilent(network)) return Hear(found->second);
     noted_.emplace_back(&context, found->second.serial);
   }
   // Notes that a thread has reached the first message of the call.

@@ -14,13 +14,15 @@ bool MessageFrames::Open(uint32_t stream) {
   if (stream % 2 == 0 || stream <= last_) return false;
   last_ = stream;
   streams_[stream] = {};
+  ++silent_;
   return true;
 }
 
 bool MessageFrames::Close(uint32_t stream) {
   const auto found = streams_.find(stream);
   if (found == streams_.end()) return false;
-  const Stream& closed = found->second;
+  Stream& closed = found->second;
+  Speak(&closed);
   for (size_t i = closed.kept; i < closed.pieces.size(); ++i) Free(closed.pieces[i]);
   streams_.erase(found);
   return true;
@@ -30,6 +32,7 @@ void MessageFrames::EndInput(uint32_t stream) {
   Stream* const reading = Reading(stream);
   if (reading == nullptr) return;
   reading->input_ended = true;
+  Speak(reading);
   // The server reads the only message of a call at once, and does not open the window again. So all
   // bytes of such a call count as read.
   if (reading->messages > 1) return;
@@ -149,7 +152,10 @@ MessageFrames::Ended MessageFrames::End(uint64_t bytes) {
   stream->ahead -= frame_.length;
   stream->messages += ends_;
   stream->message = message_;
-  if (ends_ > 0) stream->unfinished = 0;
+  if (ends_ > 0) {
+    stream->unfinished = 0;
+    Speak(stream);
+  }
   Keep({.first = (bytes - frame_.length) / kBlockBytes,
         .last = (bytes - 1) / kBlockBytes,
         .bytes = frame_.length},

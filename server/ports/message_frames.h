@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -38,6 +39,9 @@ class MessageFrames {
   // Whether gRPC accepts frames of the stream.
   [[nodiscard]] bool Reads(uint32_t stream) { return Reading(stream) != nullptr; }
   [[nodiscard]] size_t open() const { return streams_.size(); }
+  // The number of open calls whose first message has not arrived in full, and whose input has not
+  // ended.
+  [[nodiscard]] size_t silent() const { return silent_; }
   // Bytes of the blocks that gRPC keeps for unfinished and unread messages.
   [[nodiscard]] uint64_t held() const { return uint64_t{kBlockBytes} * blocks_.size(); }
   // Notes that the server lets the client send `bytes` more bytes. gRPC 1.51 does so when the same
@@ -87,6 +91,7 @@ class MessageFrames {
     size_t messages = 0;    // messages that have ended
     uint32_t unread = 0;
     bool input_ended = false;
+    bool silent = true;
   };
 
   // nullptr = the stream is not open, or its input has ended.
@@ -96,11 +101,16 @@ class MessageFrames {
   // Forgets the oldest pieces of complete messages, as far as they have been read.
   void ForgetRead(Stream* stream);
   void Free(const Piece& piece);
+  // Notes that the call is silent no more.
+  void Speak(Stream* stream) {
+    if (std::exchange(stream->silent, false)) --silent_;
+  }
 
   absl::flat_hash_map<uint32_t, Stream> streams_;  // the open streams
   // The number of pieces in each block; never zero. Blocks are numbered from the start of the
   // connection.
   absl::flat_hash_map<uint64_t, uint32_t> blocks_;
+  size_t silent_ = 0;
   uint32_t last_ = 0;             // the last stream opened
   FrameHead frame_;               // The current frame:
   uint32_t left_ = 0;             // bytes to come

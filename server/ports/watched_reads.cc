@@ -175,7 +175,7 @@ class Connection {
     // Once the connection has ended, gRPC does not get the bytes that were read last, so they open
     // no calls.
     if (watch_->trusted() || over_) now.opened = told_.opened;
-    if (over_) now.open = 0;
+    if (over_) now.open = now.silent = 0;
     if (now == told_) return;
     turns_->Count(network_, told_, now);
     told_ = now;

@@ -42,6 +42,8 @@ void WireTurns::Count(const IpAddress& network, const WireCalls& before, const W
   const auto it = networks_.try_emplace(network.pieces).first;
   Calls calls = it->second.calls;
   calls.open += now.open - before.open;
+  calls.silent += now.silent - before.silent;
+  calls.heard_silent = std::min(calls.heard_silent, calls.silent);
   calls.unheard[age_ % 2] += now.opened - before.opened;
   Set(it->second, calls);
   Tidy(it);
@@ -71,6 +73,15 @@ void WireTurns::Heard(const IpAddress& network, uint64_t age) {
   }
   Set(it->second, calls);
   WakeNext(it);
+}
+
+bool WireTurns::TakeSilent(const IpAddress& network) {
+  const MutexLock lock(mutex_);
+  const auto it = networks_.find(network.pieces);
+  if (it == networks_.end() || it->second.calls.heard_silent >= it->second.calls.silent)
+    return false;
+  ++it->second.calls.heard_silent;
+  return true;
 }
 
 void WireTurns::Ended(const IpAddress& network) {

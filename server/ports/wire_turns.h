@@ -26,6 +26,7 @@ namespace freshet {
 struct WireCalls {
   uint64_t opened = 0;  // so far
   uint64_t open = 0;    // not ended by either side
+  uint64_t silent = 0;  // open calls whose first message has not arrived
   friend bool operator==(const WireCalls&, const WireCalls&) = default;
 };
 
@@ -33,7 +34,8 @@ struct WireCalls {
 // gRPC has read it but no thread has reached its first message yet. While there are few unheard
 // calls, every connection may be read. Beyond that, a connection whose network has more than its
 // share is not read until gRPC has processed some of the calls. Its client is slowed down but not
-// refused.
+// refused. A silent call, whose first message has not arrived, waits for no thread. The server
+// hears it as soon as gRPC has created it.
 //
 // Also counts calls left behind: the client has ended them, but gRPC or the server has not.
 // Networks share the limit on these calls as core/base/shares.h says, and a network beyond its
@@ -42,7 +44,7 @@ struct WireCalls {
 //
 // Also limits runs. A run is what gRPC reads from one connection without turning to others. At the
 // end of a run, the connection waits until gRPC has turned to others. While connections of a
-// network wait, at most kRuns of its connections have a run at a time, and they take turns. So a
+// network wait, only some of its connections have a run at a time, and they take turns. So a
 // network with many busy connections delays other networks by a few runs, not by a run for each
 // connection.
 //
@@ -83,6 +85,10 @@ class WireTurns {
   // Notes that the server has heard a call of the network. The caller also reports calls without a
   // message, after a while.
   void Heard(const IpAddress& network, uint64_t age) FRESHET_EXCLUDES(mutex_);
+  // Called when gRPC has created a call of the network. Returns true if the server should hear the
+  // call at once, as a silent call. Which of the network's calls are silent is not known here, so
+  // this function returns true as often as the network has silent calls.
+  [[nodiscard]] bool TakeSilent(const IpAddress& network) FRESHET_EXCLUDES(mutex_);
   // Notes that gRPC and the server are done with a heard call of the network.
   void Ended(const IpAddress& network) FRESHET_EXCLUDES(mutex_);
   // How many bytes of the network's connection may be read now. 0 = none; the connection is woken
@@ -113,9 +119,11 @@ class WireTurns {
   using ByAge = std::array<uint64_t, 2>;
   // Calls of a network.
   struct Calls {
-    uint64_t open = 0;   // open calls (WireCalls::open)
-    ByAge unheard = {};  // unheard calls by the age in which they were read
-    uint64_t heard = 0;  // heard calls that have not ended
+    uint64_t open = 0;          // open calls (WireCalls::open)
+    ByAge unheard = {};         // unheard calls by the age in which they were read
+    uint64_t heard = 0;         // heard calls that have not ended
+    uint64_t silent = 0;        // WireCalls::silent
+    uint64_t heard_silent = 0;  // results of TakeSilent, at most `silent`
     [[nodiscard]] uint64_t Unheard() const { return unheard[0] + unheard[1]; }
     [[nodiscard]] uint64_t LeftBehind() const {
       const uint64_t all = Unheard() + heard;

@@ -212,6 +212,24 @@ TEST_F(WireTurnsTest, LookingWakesTheNextConnections) {
   EXPECT_THAT(TakeWoken(), ElementsAre(3, 4));
 }
 
+// Previously, a network with 64 silent calls was not read for up to half a second.
+TEST_F(WireTurnsTest, SilentCallsAreHeardAtOnce) {
+  const IpAddress network = NetworkNumber(1);
+  turns_.Count(network, {}, {.opened = 3, .open = 3, .silent = 2});
+  EXPECT_TRUE(turns_.TakeSilent(network));
+  EXPECT_TRUE(turns_.TakeSilent(network));
+  EXPECT_FALSE(turns_.TakeSilent(network)) << "one of the three has spoken";
+  EXPECT_FALSE(turns_.TakeSilent(NetworkNumber(2)));
+  // One of them speaks, and another call is opened in silence.
+  turns_.Count(network, {.opened = 3, .open = 3, .silent = 2},
+               {.opened = 3, .open = 3, .silent = 1});
+  EXPECT_FALSE(turns_.TakeSilent(network));
+  turns_.Count(network, {.opened = 3, .open = 3, .silent = 1},
+               {.opened = 4, .open = 4, .silent = 2});
+  EXPECT_TRUE(turns_.TakeSilent(network));
+  EXPECT_FALSE(turns_.TakeSilent(network));
+}
+
 TEST_F(WireTurnsTest, ClosedSocketsAreNotWoken) {
   Open(1, WireTurns::kFew);
   EXPECT_EQ(turns_.MayRead(NetworkNumber(1), 1), 0U);
