@@ -45,6 +45,7 @@ class CallReactor : public grpc::ServerGenericBidiReactor,
 
   [[nodiscard]] const std::string& client() const final { return auth_.client(); }
   [[nodiscard]] bool admin() const final { return auth_.admin(); }
+  [[nodiscard]] bool stranger() const final { return auth_.stranger(); }
   [[nodiscard]] Status CheckCaller() const override { return auth_.Check(); }
   [[nodiscard]] Instant ends() const final { return auth_.ends(); }
   [[nodiscard]] CallKind kind() const final { return kind_; }

@@ -83,6 +83,8 @@ CallAuth::CallAuth(Authoriser& authoriser, Clock& clock, std::string_view path,
   caller_ = Recognise(clock_.Now());
   client_ = Authoriser::ClientOf(caller_.ok() ? *caller_ : Caller(), credentials_);
   admin_ = caller_.ok() && caller_->claim().admin;
+  const bool known = caller_.ok() && caller_->identity() != nullptr;
+  stranger_ = !known && !rule_->between_servers && authoriser_.IsStranger(credentials_);
 }
 
 StatusOr<Caller> CallAuth::Recognise(Instant now) const {

@@ -78,6 +78,8 @@ class CallAuth {
   [[nodiscard]] const std::string& client() const { return client_; }
   // Whether the client had the role admin when the call was opened. Thread-safe.
   [[nodiscard]] bool admin() const { return admin_; }
+  // Whether the server knows its clients, but not this one (OpenCall::stranger). Thread-safe.
+  [[nodiscard]] bool stranger() const { return stranger_; }
   // Whether the caller may continue. Thread-safe.
   [[nodiscard]] Status Check() const;
   // The caller according to the present identities. Not OK: as for Check. Thread-safe.
@@ -103,6 +105,7 @@ class CallAuth {
   StatusOr<Caller> caller_;
   std::string client_;
   bool admin_ = false;
+  bool stranger_ = false;
 };
 
 }  // namespace freshet

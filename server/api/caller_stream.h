@@ -34,6 +34,7 @@ class CallerStream : public MessageStream {
   Status CheckCaller() const override { return auth_.Check(); }
   const std::string& client() const final { return auth_.client(); }
   bool admin() const final { return auth_.admin(); }
+  bool stranger() const final { return auth_.stranger(); }
   Instant ends() const final { return auth_.ends(); }
   Duration Owes() const final { return auth_.Owes(); }
 

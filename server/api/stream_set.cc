@@ -20,6 +20,8 @@ constexpr size_t kLeastCalls = 1000;
 // The number of waiting clients that are checked, in turn, when bytes are freed. Because of this
 // limit, a message does not become more expensive when thousands of clients wait.
 constexpr size_t kLookedAt = 64;
+// Strangers have at most one of this many parts of the places.
+constexpr size_t kPartOfStrangers = 8;
 // Unary calls have numbers from here on, so that waiting streams continue before them.
 constexpr uint64_t kFirstCall = uint64_t{1} << 63;
 
@@ -99,7 +101,10 @@ grpc::Status StreamSet::Admit(const std::shared_ptr<OpenCall>& call) {
   const size_t most = std::max(limits_.streams.get(), least);
   const auto its = places.by_client.find(call->client());
   const size_t of_client = its == places.by_client.end() ? 0 : its->second;
-  if (!MayTakePlace(of_client, places.taken, most, call->admin())) {
+  const bool stranger = call->stranger();
+  const bool too_many_strangers =
+      stranger && !MayTakePlace(of_client, places.strangers, most / kPartOfStrangers);
+  if (too_many_strangers || !MayTakePlace(of_client, places.taken, most, call->admin())) {
     ++refused_;
     return {grpc::StatusCode::RESOURCE_EXHAUSTED,
             fmt::format("{} {} are open, the most that this server takes{}: end some, or try "
@@ -117,6 +122,7 @@ grpc::Status StreamSet::Admit(const std::shared_ptr<OpenCall>& call) {
   }
   ++places.by_client[call->client()];
   ++places.taken;
+  if (stranger) ++places.strangers;
   if (!stream) calls_taken_ = places.taken;
   it->second.admitted = true;
   return grpc::Status::OK;
@@ -129,6 +135,7 @@ void StreamSet::Remove(const std::shared_ptr<OpenCall>& call) {
   if (it->second.admitted) {
     Places& places = places_[static_cast<size_t>(call->kind())];
     --places.taken;
+    if (call->stranger()) --places.strangers;
     if (!IsStream(*call)) calls_taken_ = places.taken;
     const auto of_client = places.by_client.find(call->client());
     if (--of_client->second == 0) places.by_client.erase(of_client);

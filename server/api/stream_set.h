@@ -72,6 +72,9 @@ class OpenCall : public CallTurn {
   [[nodiscard]] virtual CallKind kind() const = 0;
   // Whether the client is an identity with the role admin.
   [[nodiscard]] virtual bool admin() const { return false; }
+  // Whether the client has shown neither an identity nor a certificate to a server that asks for
+  // them. Some methods need none.
+  [[nodiscard]] virtual bool stranger() const { return false; }
   // Called regularly. Ends the call if its client is too slow. If the call was cut and its bytes
   // are stuck in the connection, returns the peer whose connection must be closed; none = no peer.
   virtual Peer Look(std::chrono::steady_clock::time_point, const Crowding&) { return {}; }
@@ -92,7 +95,8 @@ struct StreamStats {
 
 // The open calls of the port, and the bytes that they hold. Counts the calls, ends those whose
 // clients may no longer call, and ends message streams when the server stops. A call takes a place
-// only when its first message has come, so silent calls take no places.
+// only when its first message has come, so silent calls take no places. Strangers (OpenCall) share
+// a small part of the places, so that they cannot take those of known clients.
 //
 // The server holds messages until they are acknowledged, and answers until clients read them.
 // Messages and answers have a table each, of StreamLimits::unacked_bytes. Each client has a share
@@ -192,6 +196,7 @@ class StreamSet {
   // The places of admitted calls.
   struct Places {
     size_t taken = 0;
+    size_t strangers = 0;  // the part of `taken` that strangers have
     absl::flat_hash_map<std::string, size_t> by_client;
   };
   using Silent = std::map<uint64_t, std::shared_ptr<OpenCall>>;

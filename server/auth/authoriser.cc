@@ -248,6 +248,10 @@ bool Authoriser::IsAdmin(const Credentials& credentials) const {
   return identity.ok() && Caller(*identity).claim().admin;
 }
 
+bool Authoriser::IsStranger(const Credentials& credentials) const {
+  return enabled() && !credentials.certificate && !Find(credentials).ok();
+}
+
 std::shared_ptr<ItemBudget> Authoriser::BudgetOf(const Caller& caller,
                                                  const Credentials& credentials, Instant now) {
   std::optional<double> own;

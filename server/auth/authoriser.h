@@ -163,6 +163,9 @@ class Authoriser {
   [[nodiscard]] std::string ClientOf(const Credentials& credentials) const;
   // Whether the credentials belong to an identity with the role admin.
   [[nodiscard]] bool IsAdmin(const Credentials& credentials) const;
+  // Whether clients can be refused, and the credentials prove neither an identity nor that the
+  // client CA knows the client.
+  [[nodiscard]] bool IsStranger(const Credentials& credentials) const;
   // The client's budget for Caller::SetBudget; nullptr = no limit.
   [[nodiscard]] std::shared_ptr<ItemBudget> BudgetOf(const Caller& caller,
                                                      const Credentials& credentials, Instant now);

@@ -106,6 +106,7 @@ ForwardedCall::ForwardedCall(ForwardedCalls& calls, StreamSet& streams,
   const Credentials credentials = CredentialsOf(context);
   client_ = authoriser.ClientOf(credentials);
   admin_ = authoriser.enabled() && authoriser.IsAdmin(credentials);
+  stranger_ = authoriser.IsStranger(credentials);
 }
 
 bool ForwardedCall::on_behalf() const {

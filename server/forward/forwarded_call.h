@@ -93,6 +93,7 @@ class ForwardedCall final : public grpc::ServerGenericBidiReactor,
   // The client whose limits apply to the call (Authoriser::ClientOf).
   [[nodiscard]] const std::string& client() const override { return client_; }
   [[nodiscard]] bool admin() const override { return admin_; }
+  [[nodiscard]] bool stranger() const override { return stranger_; }
   [[nodiscard]] CallKind kind() const override { return kind_; }
   // Ends the call if no message has come yet.
   void Dismiss(grpc::Status status) override {
@@ -154,6 +155,7 @@ class ForwardedCall final : public grpc::ServerGenericBidiReactor,
   const Duration server_patience_;
   std::string client_;
   bool admin_ = false;
+  bool stranger_ = false;
   bool goes_on_ = true;  // the client may send more than one message
   CallKind kind_ = CallKind::kStream;
   std::shared_ptr<ForwardedCall> self_;  // keeps this object alive until OnDone

@@ -405,15 +405,48 @@ class SomeCall final : public OpenCall {
   [[nodiscard]] bool admin() const override { return admin_; }
   void Dismiss(grpc::Status) override {}
   [[nodiscard]] CallKind kind() const override { return kind_; }
+  [[nodiscard]] bool stranger() const override { return is_stranger; }
   void Resume() override { resumed = true; }
 
   bool resumed = false;
+  bool is_stranger = false;
 
  private:
   const std::string client_;
   const bool admin_;
   const CallKind kind_;
 };
+
+// Clients need no identity to watch the health of the server, and have any number of networks.
+TEST(StreamSet, StrangersHaveASmallPartOfThePlaces) {
+  constexpr size_t kMost = 80;
+  StreamSet streams({.streams = kMost});
+  std::vector<std::shared_ptr<OpenCall>> open;
+  const auto admit = [&](const std::string& client, bool stranger) {
+    auto call = std::make_shared<SomeCall>(client);
+    call->is_stranger = stranger;
+    EXPECT_FALSE(streams.Add(std::shared_ptr<OpenCall>(call)));
+    const grpc::Status status = streams.Admit(call);
+    if (status.ok()) {
+      open.push_back(call);
+    } else {
+      EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+      streams.Remove(call);
+    }
+    return status.ok();
+  };
+  for (int network = 0; network < 20; ++network) {
+    while (admit("network " + std::to_string(network), /*stranger=*/true)) {
+    }
+  }
+  EXPECT_GE(open.size(), kMost / 10);
+  EXPECT_LE(open.size(), kMost / 8);
+  for (int i = 0; i < 50; ++i) EXPECT_TRUE(admit("identity worker", /*stranger=*/false)) << i;
+  streams.Remove(open.front());
+  EXPECT_TRUE(admit("network 99", /*stranger=*/true)) << "a place is free again";
+  open.erase(open.begin());
+  for (const auto& call : open) streams.Remove(call);
+}
 
 class UntakenTest : public ::testing::Test {
  protected:
