@@ -52,6 +52,12 @@ FrameLimits FrameLimitsFor(int64_t metadata_bytes, int64_t streams_per_connectio
 }
 
 bool FrameWatch::Take(std::string_view bytes) {
+  const bool within = TakeFrames(bytes);
+  messages_.EndRead();
+  return within;
+}
+
+bool FrameWatch::TakeFrames(std::string_view bytes) {
   taken_ += bytes.size();
   while (excess_.empty()) {
     if (in_data_) {

@@ -79,7 +79,8 @@ class FrameWatch {
   [[nodiscard]] WireCalls calls() const {
     return {.opened = opened_,
             .open = messages_.open() + answers_in_write_,
-            .silent = messages_.silent()};
+            .silent_opened = messages_.silent().opened,
+            .silent_over = messages_.silent().over};
   }
   // The work that the client's bytes have caused gRPC so far, in units: 1 for each frame and each
   // message, and kWorkOfCall for each call.
@@ -93,6 +94,7 @@ class FrameWatch {
   [[nodiscard]] std::string_view excess() const { return excess_; }
 
  private:
+  [[nodiscard]] bool TakeFrames(std::string_view bytes);
   void See(const FrameHead& head);
   // Called when the payload of a DATA frame has arrived. `bytes`: the number of bytes that the
   // connection has brought up to the end of the payload.

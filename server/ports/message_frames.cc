@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 namespace freshet {
 namespace {
@@ -13,9 +14,19 @@ constexpr uint8_t kHeadBytes = 5;
 bool MessageFrames::Open(uint32_t stream) {
   if (stream % 2 == 0 || stream <= last_) return false;
   last_ = stream;
-  streams_[stream] = {};
-  ++silent_;
+  Stream& opened = streams_[stream] = {};
+  opened.read = reads_;
+  ++silent_.opened;
   return true;
+}
+
+void MessageFrames::Speak(Stream* stream) {
+  if (!std::exchange(stream->silent, false)) return;
+  if (stream->read == reads_) {
+    --silent_.opened;
+  } else {
+    ++silent_.over;
+  }
 }
 
 bool MessageFrames::Close(uint32_t stream) {

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -39,9 +38,15 @@ class MessageFrames {
   // Whether gRPC accepts frames of the stream.
   [[nodiscard]] bool Reads(uint32_t stream) { return Reading(stream) != nullptr; }
   [[nodiscard]] size_t open() const { return streams_.size(); }
-  // The number of open calls whose first message has not arrived in full, and whose input has not
-  // ended.
-  [[nodiscard]] size_t silent() const { return silent_; }
+  // Calls that were silent at the end of a read: their first message had not arrived in full, and
+  // their input had not ended. Both counts only grow from one call of EndRead to the next.
+  struct Silent {
+    uint64_t opened = 0;  // so far
+    uint64_t over = 0;    // the part of `opened` that is silent no more
+  };
+  [[nodiscard]] const Silent& silent() const { return silent_; }
+  // Notes the end of the bytes that were read together.
+  void EndRead() { ++reads_; }
   // Bytes of the blocks that gRPC keeps for unfinished and unread messages.
   [[nodiscard]] uint64_t held() const { return uint64_t{kBlockBytes} * blocks_.size(); }
   // Notes that the server lets the client send `bytes` more bytes. gRPC 1.51 does so when the same
@@ -92,6 +97,7 @@ class MessageFrames {
     uint32_t unread = 0;
     bool input_ended = false;
     bool silent = true;
+    uint64_t read = 0;  // the value of reads_ when the call was opened
   };
 
   // nullptr = the stream is not open, or its input has ended.
@@ -102,15 +108,14 @@ class MessageFrames {
   void ForgetRead(Stream* stream);
   void Free(const Piece& piece);
   // Notes that the call is silent no more.
-  void Speak(Stream* stream) {
-    if (std::exchange(stream->silent, false)) --silent_;
-  }
+  void Speak(Stream* stream);
 
   absl::flat_hash_map<uint32_t, Stream> streams_;  // the open streams
   // The number of pieces in each block; never zero. Blocks are numbered from the start of the
   // connection.
   absl::flat_hash_map<uint64_t, uint32_t> blocks_;
-  size_t silent_ = 0;
+  uint64_t reads_ = 0;
+  Silent silent_;
   uint32_t last_ = 0;             // the last stream opened
   FrameHead frame_;               // The current frame:
   uint32_t left_ = 0;             // bytes to come

@@ -154,7 +154,10 @@ class Connection {
  private:
   void Stop() FRESHET_REQUIRES(mutex_) {
     if (turns_ != nullptr) {
-      turns_->Count(network_, told_, {.opened = told_.opened});
+      turns_->Count(network_, told_,
+                    {.opened = told_.opened,
+                     .silent_opened = told_.silent_opened,
+                     .silent_over = told_.silent_opened});
       turns_->Forget(network_, descriptor_);
     }
     told_ = {};
@@ -175,7 +178,8 @@ class Connection {
     // Once the connection has ended, gRPC does not get the bytes that were read last, so they open
     // no calls.
     if (watch_->trusted() || over_) now.opened = told_.opened;
-    if (over_) now.open = now.silent = 0;
+    if (over_) now.open = 0;
+    if (over_) now.silent_over = now.silent_opened;
     if (now == told_) return;
     turns_->Count(network_, told_, now);
     told_ = now;

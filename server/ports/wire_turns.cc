@@ -42,8 +42,10 @@ void WireTurns::Count(const IpAddress& network, const WireCalls& before, const W
   const auto it = networks_.try_emplace(network.pieces).first;
   Calls calls = it->second.calls;
   calls.open += now.open - before.open;
-  calls.silent += now.silent - before.silent;
-  calls.heard_silent = std::min(calls.heard_silent, calls.silent);
+  const uint64_t over = now.silent_over - before.silent_over;
+  calls.silent += now.silent_opened - before.silent_opened - over;
+  // Usually the calls that are silent no more were heard before.
+  calls.heard_silent -= std::min(calls.heard_silent, over);
   calls.unheard[age_ % 2] += now.opened - before.opened;
   Set(it->second, calls);
   Tidy(it);

@@ -26,7 +26,9 @@ namespace freshet {
 struct WireCalls {
   uint64_t opened = 0;  // so far
   uint64_t open = 0;    // not ended by either side
-  uint64_t silent = 0;  // open calls whose first message has not arrived
+  // Calls that were silent at the end of a read (MessageFrames::Silent).
+  uint64_t silent_opened = 0;
+  uint64_t silent_over = 0;
   friend bool operator==(const WireCalls&, const WireCalls&) = default;
 };
 
@@ -122,8 +124,8 @@ class WireTurns {
     uint64_t open = 0;          // open calls (WireCalls::open)
     ByAge unheard = {};         // unheard calls by the age in which they were read
     uint64_t heard = 0;         // heard calls that have not ended
-    uint64_t silent = 0;        // WireCalls::silent
-    uint64_t heard_silent = 0;  // results of TakeSilent, at most `silent`
+    uint64_t silent = 0;        // silent calls
+    uint64_t heard_silent = 0;  // the part of `silent` for which TakeSilent has returned true
     [[nodiscard]] uint64_t Unheard() const { return unheard[0] + unheard[1]; }
     [[nodiscard]] uint64_t LeftBehind() const {
       const uint64_t all = Unheard() + heard;
