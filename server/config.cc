@@ -1,11 +1,12 @@
 #include "server/config.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
+#include <poll.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <cstdio>
-#include <memory>
+#include <chrono>
 #include <sstream>
 #include <system_error>
 
@@ -39,6 +40,34 @@ class Shape final : public YAML::EventHandler {
   bool has_aliases_ = false;
 };
 
+// How long the writer of a pipe may take.
+constexpr Duration kPipePatience = Duration::Seconds(2);
+
+// Reads up to `most` + 1 bytes. Not OK: NotFound, with the reason.
+StatusOr<std::string> ReadAll(int file, size_t most) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point end = Clock::now() + kPipePatience.chrono();
+  std::string text(most + 1, '\0');
+  size_t size = 0;
+  while (size < text.size()) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
+    pollfd readable = {.fd = file, .events = POLLIN, .revents = 0};
+    // A regular file is always readable.
+    if (poll(&readable, 1, std::max(static_cast<int>(left), 0)) == 0) {
+      return NotFound("it is a pipe whose writer takes too long");
+    }
+    const ssize_t got = read(file, text.data() + size, text.size() - size);
+    if (got == 0) break;
+    if (got > 0) {
+      size += static_cast<size_t>(got);
+    } else if (errno != EAGAIN && errno != EINTR) {
+      return NotFound("{}", std::generic_category().message(errno));
+    }
+  }
+  text.resize(size);
+  return text;
+}
+
 }  // namespace
 
 Status WithKey(std::string_view key, const Status& status) {
@@ -61,23 +90,15 @@ Status CheckYamlShape(std::string_view yaml) {
 }
 
 StatusOr<std::string> ReadSettingsFile(const std::string& path, size_t most) {
-  // O_NONBLOCK: opening a named pipe would wait for a writer.
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
-      descriptor < 0 ? nullptr : fdopen(descriptor, "rb"), &std::fclose);
-  if (file == nullptr) {
+  // O_NONBLOCK: opening a named pipe would wait for its writer.
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) {
     return NotFound("cannot open {}: {}", path, std::generic_category().message(errno));
   }
-  struct stat kind {};
-  if (fstat(descriptor, &kind) != 0 || !S_ISREG(kind.st_mode)) {
-    return NotFound("cannot read {}: it is no regular file", path);
-  }
-  std::string text(most + 1, '\0');
-  text.resize(std::fread(text.data(), 1, text.size(), file.get()));
-  if (std::ferror(file.get()) != 0) {
-    return NotFound("cannot read {}: {}", path, std::generic_category().message(errno));
-  }
-  return text;
+  StatusOr<std::string> text = ReadAll(file, most);
+  close(file);
+  if (text.ok()) return text;
+  return NotFound("cannot read {}: {}", path, std::string(text.status().message()));
 }
 
 Status ApplyYaml(std::string_view yaml, ServerConfig* config) {

@@ -245,7 +245,8 @@ struct CommandLine {
 [[nodiscard]] Status Validate(const ServerConfig& config);
 
 // Reads up to `most` + 1 bytes of a file, so that the caller can detect a file that is too large.
-// Not OK: NotFound, with the path and the reason, but without the content.
+// Not OK: NotFound, with the path and the reason, but without the content. The writer of a pipe may
+// take 2 s.
 [[nodiscard]] StatusOr<std::string> ReadSettingsFile(const std::string& path, size_t most);
 
 // Checks the structure of YAML text. Not OK: InvalidArgument if the text has more than one

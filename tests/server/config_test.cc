@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <thread>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -406,12 +407,18 @@ TEST(Config, NamesWhatIsMissingForTls) {
 
 // Opening a named pipe waits for a writer. Previously, a reload waited for ever, and the server
 // could not be stopped.
-TEST(Config, ReadsRegularFilesAlone) {
+TEST(Config, WaitsForNoWriterOfAPipe) {
   const TempDir dir;
   const std::string pipe = dir / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  EXPECT_THAT(ErrorOf(ReadSettingsFile(pipe, 100).status()), HasSubstr("it is no regular file"));
+  EXPECT_THAT(ErrorOf(ReadSettingsFile(pipe, 100).status()),
+              HasSubstr("it is a pipe whose writer takes too long"));
   EXPECT_FALSE(ReadSettingsFile(dir.path(), 100).ok());
+  std::thread writer([&] { std::ofstream(pipe) << "shards: 2"; });
+  const StatusOr<std::string> text = ReadSettingsFile(pipe, 100);
+  writer.join();
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_EQ(*text, "shards: 2");
 }
 
 TEST(Config, ParsesAddresses) {
