@@ -246,7 +246,7 @@ struct CommandLine {
 
 // Reads up to `most` + 1 bytes of a file, so that the caller can detect a file that is too large.
 // Not OK: NotFound, with the path and the reason, but without the content. The writer of a pipe may
-// take 2 s.
+// pause for 2 s.
 [[nodiscard]] StatusOr<std::string> ReadSettingsFile(const std::string& path, size_t most);
 
 // Checks the structure of YAML text. Not OK: InvalidArgument if the text has more than one
