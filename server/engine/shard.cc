@@ -265,17 +265,17 @@ void Shard::RunOnce(Instant now) {
   reaper_.Destroy(state_.policies().TakeRetired());
 }
 
-size_t Shard::EventsOfATurn() const { return std::min(turn_size_.events(), answerer_.events()); }
-
-bool Shard::HasRoom(const Turn& turn) const {
-  return turn.cost + limits::kEventsTogether <= EventsOfATurn();
+size_t Shard::RoomIn(const Turn& turn) const {
+  const size_t most = std::min(turn_size_.events(), answerer_.events());
+  return turn.cost + limits::kEventsTogether <= most ? most - turn.cost : 0;
 }
 
 void Shard::AcceptWaiting(Turn& turn) {
-  if (!HasRoom(turn)) return;
+  const size_t room = RoomIn(turn);
+  if (room == 0) return;
   std::vector<Request> requests;
   std::vector<Request> expired;
-  mailbox_.Drain(EventsOfATurn(), turn.now, &requests, &expired, turn.cost);
+  mailbox_.Drain(turn.cost + room, turn.now, &requests, &expired, turn.cost);
   for (Request& request : expired) {
     auto& batch = std::get<EventBatch>(request);  // only events have weight and expire
     const size_t events = batch.events.size();
@@ -314,7 +314,7 @@ void Shard::RunTurn(std::unique_ptr<Turn> owned) {
 
 void Shard::TakeOwnEvents(Turn& turn) {
   std::vector<Event> due;
-  state_.TakeDueTimers(turn.now, EventsOfATurn(), &due);
+  state_.TakeDueTimers(turn.now, turn_size_.events(), &due);
   turn.stirred |= !due.empty();
   turn.own = due.size();
   turn.Add(std::move(due), nullptr);
@@ -510,11 +510,10 @@ void Shard::LookAhead(const Transaction& under_way) {
   if (ahead_ == nullptr) ahead_ = std::make_unique<Turn>(clock_.Now());
   Turn& next = *ahead_;
   while (!mailbox_.closed() && committer_.under_way()) {
-    const bool takes_more = failure_.ok() && HasRoom(next);
-    if (takes_more) {
+    const size_t room = failure_.ok() ? RoomIn(next) : 0;
+    if (room > 0) {
       std::vector<Request> requests;
-      next.ahead +=
-          mailbox_.DrainAhead(std::max(EventsOfATurn(), next.cost) - next.cost, &requests);
+      next.ahead += mailbox_.DrainAhead(room, &requests);
       for (Request& request : requests) Accept(request, next);
       // If the read fails, the turn itself will read again and report the error.
       (void)ReadPages(next, next.looked_at, &under_way);
@@ -522,7 +521,7 @@ void Shard::LookAhead(const Transaction& under_way) {
     }
     if (reads_.ServeSingle({state_, epochs_, clock_.Now()}) || !committer_.under_way()) continue;
     // Waits for more requests, or for the end of the commit.
-    takes_more ? mailbox_.WaitForMore(kMaxIdle) : mailbox_.WaitForWake(kMaxIdle);
+    room > 0 ? mailbox_.WaitForMore(kMaxIdle) : mailbox_.WaitForWake(kMaxIdle);
   }
   if (next.empty()) ahead_.reset();
   look_ahead_took_ = processor_time_() - start;
@@ -560,12 +559,12 @@ void Shard::Answer(std::unique_ptr<Turn> owned) {
   const Instant now = turn->now;
   const bool stirred = turn->stirred;
   if (awaited > 0) {
-    const auto answer = [turn = std::move(turn), shard = index_] {
+    auto answer = [turn = std::move(turn), shard = index_] {
       for (Turn::Run& run : turn->runs) {
         if (!run.at_once) turn->Answer(run, shard);
       }
     };
-    answerer_.Post(awaited, answer, commit_takes_);
+    answerer_.Post(awaited, std::move(answer), commit_takes_);  // destroys the turn, too
   }
   for (const ShardQuery& query : queries) query({state_, epochs_, now});
   epochs_.Notify();

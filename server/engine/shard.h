@@ -165,10 +165,8 @@ class Shard {
   // One round of the loop: a turn for own events whose commit was refused, a turn for waiting
   // requests, and a slice of an epoch.
   void RunOnce(Instant now);
-  // The most events that a turn may have now.
-  [[nodiscard]] size_t EventsOfATurn() const;
-  // Returns true if the turn has room for one more part of a message.
-  [[nodiscard]] bool HasRoom(const Turn& turn) const;
+  // How many more events the turn may take; 0 = no room for one more part of a message.
+  [[nodiscard]] size_t RoomIn(const Turn& turn) const;
   // Takes waiting requests while the turn has room.
   void AcceptWaiting(Turn& turn);
   void RunTurn(std::unique_ptr<Turn> owned);
