@@ -53,7 +53,7 @@ void PickSource::FreeHosts(GroupId group) {
 }
 
 template <typename Hosts>
-bool PickSource::GroupIsFree(HostId host, Instant at, Hosts& holder, int64_t turn) {
+bool PickSource::GroupIsFree(HostId host, Instant at, Hosts& holder, GroupTurns* turns) {
   const GroupId group = groups_ ? hosts_.host(host).group : GroupId();
   if (group == GroupId()) return true;
   const Instant free_at = hosts_.groups().FreeAt(group);
@@ -61,21 +61,19 @@ bool PickSource::GroupIsFree(HostId host, Instant at, Hosts& holder, int64_t tur
   Instant from = free_at;
   if (free_at.infinite()) {
     blocked_with_group_[group].insert(host);
-  } else {
-    from = free_at + hosts_.groups().group(group)->terms.min_delay * std::min(turn, kTurnsAhead);
+  } else if (turns != nullptr) {
+    const int64_t turn = std::min((*turns)[group]++, kTurnsAhead);
+    from = free_at + hosts_.groups().group(group)->terms.min_delay * turn;
   }
   holder.SetHostFree(host, std::max(from, hosts_.FreeAt(host)));
   return false;
 }
 
 std::optional<PlanPick> PickSource::BestOfPlan(Instant at) {
-  absl::flat_hash_map<GroupId, int64_t> turns;
+  GroupTurns turns;
   for (size_t blocked = 0; blocked < kBlockedOfPlan; ++blocked) {
     const std::optional<PlanPick> first = queue_->Best(at);
-    if (!first) return first;
-    const HostId host = queue_->Entry(first->page).host;
-    if (GroupIsFree(host, at, *queue_, turns[hosts_.host(host).group])) return first;
-    ++turns[hosts_.host(host).group];
+    if (!first || GroupIsFree(queue_->Entry(first->page).host, at, *queue_, &turns)) return first;
   }
   return std::nullopt;
 }

@@ -83,16 +83,20 @@ class PickSource : public PolicySwitch {
   [[nodiscard]] size_t hosts_blocked_with_groups() const;
 
  private:
+  // By group, how many hosts a pick has blocked.
+  using GroupTurns = absl::flat_hash_map<GroupId, int64_t>;
+
   [[nodiscard]] std::optional<ClassedPick> BestByWorth(Instant at, ClassSet among);
   [[nodiscard]] std::optional<ClassedPick> BestForced(Instant at, ClassSet among);
   void NotePrice(const ClassedPick& pick);
   void FileForced(PageId id, const IndexEntry& entry);
   [[nodiscard]] bool IsForcible(PageId id) const { return forced_ && forced_->Has(id); }
   // Returns true if the group of the host is free at `at`. Otherwise blocks the host in `holder`
-  // until the group is free. If the group waits for its delay, the host is blocked for `turn`
-  // further delays, at most kTurnsAhead.
+  // until the group is free. If the group waits for its delay, each host that a pick blocks with
+  // `turns` is blocked for one further delay, at most kTurnsAhead; nullptr = for none.
   template <typename Hosts>
-  [[nodiscard]] bool GroupIsFree(HostId host, Instant at, Hosts& holder, int64_t turn = 0);
+  [[nodiscard]] bool GroupIsFree(HostId host, Instant at, Hosts& holder,
+                                 GroupTurns* turns = nullptr);
   // Frees some of the hosts that were blocked until the group is free. Later picks free the rest.
   void FreeHosts(GroupId group);
   // Picks from the queue. The queue does not know groups, so a host of a group that is not free is
