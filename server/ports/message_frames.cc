@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <utility>
 
 namespace freshet {
 namespace {
@@ -20,9 +19,9 @@ bool MessageFrames::Open(uint32_t stream) {
   return true;
 }
 
-void MessageFrames::Speak(Stream* stream) {
-  if (!std::exchange(stream->silent, false)) return;
-  if (stream->read == reads_) {
+void MessageFrames::Speak(const Stream& stream) {
+  if (stream.messages > 0 || stream.input_ended) return;
+  if (stream.read == reads_) {
     --silent_.opened;
   } else {
     ++silent_.over;
@@ -32,8 +31,8 @@ void MessageFrames::Speak(Stream* stream) {
 bool MessageFrames::Close(uint32_t stream) {
   const auto found = streams_.find(stream);
   if (found == streams_.end()) return false;
-  Stream& closed = found->second;
-  Speak(&closed);
+  const Stream& closed = found->second;
+  Speak(closed);
   for (size_t i = closed.kept; i < closed.pieces.size(); ++i) Free(closed.pieces[i]);
   streams_.erase(found);
   return true;
@@ -42,8 +41,8 @@ bool MessageFrames::Close(uint32_t stream) {
 void MessageFrames::EndInput(uint32_t stream) {
   Stream* const reading = Reading(stream);
   if (reading == nullptr) return;
+  Speak(*reading);
   reading->input_ended = true;
-  Speak(reading);
   // The server reads the only message of a call at once, and does not open the window again. So all
   // bytes of such a call count as read.
   if (reading->messages > 1) return;
@@ -161,12 +160,12 @@ MessageFrames::Ended MessageFrames::End(uint64_t bytes) {
     scrap = false;
   }
   stream->ahead -= frame_.length;
+  if (ends_ > 0) {
+    Speak(*stream);
+    stream->unfinished = 0;
+  }
   stream->messages += ends_;
   stream->message = message_;
-  if (ends_ > 0) {
-    stream->unfinished = 0;
-    Speak(stream);
-  }
   Keep({.first = (bytes - frame_.length) / kBlockBytes,
         .last = (bytes - 1) / kBlockBytes,
         .bytes = frame_.length},

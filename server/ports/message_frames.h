@@ -96,7 +96,6 @@ class MessageFrames {
     size_t messages = 0;    // messages that have ended
     uint32_t unread = 0;
     bool input_ended = false;
-    bool silent = true;
     uint64_t read = 0;  // the value of reads_ when the call was opened
   };
 
@@ -107,8 +106,9 @@ class MessageFrames {
   // Forgets the oldest pieces of complete messages, as far as they have been read.
   void ForgetRead(Stream* stream);
   void Free(const Piece& piece);
-  // Notes that the call is silent no more.
-  void Speak(Stream* stream);
+  // Notes that the call, if it was silent, is silent no more. Must be called before the change to
+  // the stream.
+  void Speak(const Stream& stream);
 
   absl::flat_hash_map<uint32_t, Stream> streams_;  // the open streams
   // The number of pieces in each block; never zero. Blocks are numbered from the start of the

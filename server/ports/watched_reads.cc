@@ -154,10 +154,7 @@ class Connection {
  private:
   void Stop() FRESHET_REQUIRES(mutex_) {
     if (turns_ != nullptr) {
-      turns_->Count(network_, told_,
-                    {.opened = told_.opened,
-                     .silent_opened = told_.silent_opened,
-                     .silent_over = told_.silent_opened});
+      OverLocked();
       turns_->Forget(network_, descriptor_);
     }
     told_ = {};

@@ -85,7 +85,7 @@ class WireTurns {
   // Notes that gRPC has created a call. Returns the current age, for Heard.
   [[nodiscard]] uint64_t Made() FRESHET_EXCLUDES(mutex_);
   // Notes that the server has heard a call of the network. The caller also reports calls without a
-  // message, after a while.
+  // message: those of TakeSilent at once, others after a while.
   void Heard(const IpAddress& network, uint64_t age) FRESHET_EXCLUDES(mutex_);
   // Called when gRPC has created a call of the network. Returns true if the server should hear the
   // call at once, as a silent call. Which of the network's calls are silent is not known here, so
@@ -165,8 +165,7 @@ class WireTurns {
   std::atomic<bool> ended_{false};
   mutable Mutex mutex_;
   uint64_t most_ FRESHET_GUARDED_BY(mutex_) = UINT64_MAX;
-  Networks networks_
-      FRESHET_GUARDED_BY(mutex_);  // networks with calls or waiting or running sockets
+  Networks networks_ FRESHET_GUARDED_BY(mutex_);      // none is empty()
   std::set<Key> waiting_ FRESHET_GUARDED_BY(mutex_);  // networks with waiting sockets
   Key woken_ FRESHET_GUARDED_BY(mutex_){};          // the last network with a socket that was woken
   uint64_t active_ FRESHET_GUARDED_BY(mutex_) = 0;  // networks with unheard calls
