@@ -29,7 +29,7 @@ std::string WhyNoPage(const std::string& url) {
   std::string why(status.message());
   constexpr std::string_view kField = "url: ";
   if (why.starts_with(kField)) why.erase(0, kField.size());
-  return why;
+  return "its URL " + why;
 }
 
 bool IsUrl(std::string_view text) { return text.find("://") != std::string_view::npos; }
@@ -214,7 +214,6 @@ bool Poller::Leave(const Named& named, uint64_t row, const FeedEntry& entry,
                    DocumentReport* report) const {
   const bool document = named.robots || entry.kind == FeedKind::kIndex;
   std::string why;
-  std::string no_page;
   if (entry.url.empty()) {
     ++report->without_url;
     why = "it names no URL";
@@ -227,10 +226,9 @@ bool Poller::Leave(const Named& named, uint64_t row, const FeedEntry& entry,
   } else if (document ? !MayNameDocument(named, entry.site) : !MayNamePage(named, entry.site)) {
     ++report->other_hosts;
     why = "it is of another host";
-  } else if (!document && !(no_page = WhyNoPage(entry.url)).empty()) {
+  } else if (!document && !(why = WhyNoPage(entry.url)).empty()) {
     // The server would refuse this entry, but the state would keep it, so it is left out.
     ++report->bad_urls;
-    why = fmt::format("its URL {}", no_page);
   } else if (document && report->name_bytes + entry.url.size() > kMaxNamesBytes) {
     ++report->bad_urls;
     why = fmt::format("with it, URLs of documents have more than {} MiB", kMaxNamesBytes >> 20);
