@@ -467,6 +467,21 @@ TEST(PriceIndex, PagesOfATakenHostAreLeftOutAtOnce) {
   }
 }
 
+// Makes ten picks a second. After each pick, the host of the page is blocked for a second. Expects
+// that host 0, whose pages are worth more than all others, has each tenth pick, and that every
+// other pick finds a page of another host.
+void PickBesideASite(PriceIndex& index, Instant start) {
+  for (int tick = 0; tick < 200; ++tick) {
+    const Instant now = start + Duration::Millis(100 * tick);
+    const std::optional<IndexPick> pick = index.Best(now);
+    ASSERT_TRUE(pick) << "tick " << tick;
+    const HostId host = index.HostOf(pick->page);
+    EXPECT_EQ(host == HostId(0), tick % 10 == 0) << "the site is worth more when it is free";
+    index.Suspend(pick->page);
+    index.SetHostFree(host, now + Duration::Seconds(1));
+  }
+}
+
 // Pages that share a line with a page whose host is taken can be on free hosts. Previously, they
 // were left out together with that page, and a pick found nothing.
 TEST(PriceIndex, EqualPagesOfTakenHostsHideNoneOfFreeHosts) {
@@ -483,15 +498,7 @@ TEST(PriceIndex, EqualPagesOfTakenHostsHideNoneOfFreeHosts) {
     entry.host = HostId(1 + page % 50);
     index.Put(PageId(page), entry);
   }
-  for (int tick = 0; tick < 200; ++tick) {
-    const Instant now = kStart + Duration::Millis(100 * tick);
-    const std::optional<IndexPick> pick = index.Best(now);
-    ASSERT_TRUE(pick) << "tick " << tick;
-    const HostId host = index.HostOf(pick->page);
-    EXPECT_EQ(host == HostId(0), tick % 10 == 0) << "the site is worth more when it is free";
-    index.Suspend(pick->page);
-    index.SetHostFree(host, now + Duration::Seconds(1));
-  }
+  PickBesideASite(index, kStart);
 }
 
 // Pages that were never crawled, most of them of one site that comes first. Previously, a pick
@@ -516,15 +523,7 @@ TEST(PriceIndex, NewPagesOfATakenHostHideNoneOfFreeHosts) {
     for (uint32_t page = kOfOthers; page < kOfOthers + kOfOneHost; ++page) {
       index.Put(PageId(page), entry);
     }
-    for (int tick = 0; tick < 200; ++tick) {
-      const Instant now = kStart + Duration::Millis(100 * tick);
-      const std::optional<IndexPick> pick = index.Best(now);
-      ASSERT_TRUE(pick) << "tick " << tick;
-      const HostId host = index.HostOf(pick->page);
-      EXPECT_EQ(host == HostId(0), tick % 10 == 0) << "the site is worth more when it is free";
-      index.Suspend(pick->page);
-      index.SetHostFree(host, now + Duration::Seconds(1));
-    }
+    ASSERT_NO_FATAL_FAILURE(PickBesideASite(index, kStart));
   }
 }
 
